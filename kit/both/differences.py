@@ -54,7 +54,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "cleaner_threads",
-        "threads of that name in 103's process",
+        "kafka-log-cleaner-thread: how many in 103's process",
         "The engine is one thread, and its cleaner threads are timers of that one.",
     ),
 )

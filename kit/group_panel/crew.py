@@ -64,9 +64,13 @@ class Crew:
         group: str,
         settings: Mapping[str, Any] | None = None,
         work_ms: float = 2.0,
+        *,
+        commits_lost: bool = False,
     ) -> None:
+        """`commits_lost`: a member whose partitions are lost attempts to commit them."""
         self._bootstrap, self._topic, self._group = bootstrap, topic, group
         self._settings, self._work_ms = dict(settings or {}), work_ms
+        self._commits_lost = commits_lost
         self._beliefs: dict[str, Belief] = {}
         self._clients = ClientProcesses("kit.group_panel.member_process", "members", self._hear)
         self._fresh: list[Line] = []
@@ -102,6 +106,7 @@ class Crew:
             order = {
                 "topic": self._topic,
                 "work_ms": self._work_ms,
+                "commits_lost": self._commits_lost,
                 "settings": self._settings_of(name, protocol),
             }
             self._clients.spawn(name, order)
@@ -168,9 +173,16 @@ class Crew:
             self._beliefs[name] = replace(self._beliefs[name], state=state or kind)
             self._note(name, kind, time.time_ns() // 1000)
 
-    def _note(self, name: str, kind: str, time_us: int, partitions: tuple[str, ...] = ()) -> None:
+    def _note(
+        self,
+        name: str,
+        kind: str,
+        time_us: int,
+        partitions: tuple[str, ...] = (),
+        why: str = "",
+    ) -> None:
         fields = {"client": name, "partitions": partitions}
-        self._fresh.append(Line(time_us, -1, kind, "", fields))
+        self._fresh.append(Line(time_us, -1, kind, "", fields, why))
 
     def _hear(self, told: Mapping[str, Any]) -> None:
         with self._turn:
@@ -191,4 +203,4 @@ class Crew:
             if kind == "left":
                 self._becomes(name, kind)
             elif kind:
-                self._note(name, kind, told["time_us"], tuple(told["partitions"]))
+                self._note(name, kind, told["time_us"], tuple(told["partitions"]), told["why"])

@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 HOST = "127.0.0.1"
 POLL_S = 0.1
@@ -77,25 +77,37 @@ class Member:
         self._drop("revoked", given)
 
     def _lost(self, consumer: Consumer, given: list[TopicPartition]) -> None:
-        self._drop("lost", given)
+        refused = self._commit(given) if self.order["commits_lost"] else ""
+        self._drop("lost", given, refused)
 
-    def _drop(self, kind: str, given: list[TopicPartition]) -> None:
+    def _commit(self, given: list[TopicPartition]) -> str:
+        """Commits its positions in these partitions; the error, by its name."""
+        keys = ((each.topic, each.partition) for each in given)
+        ends = [TopicPartition(*key, self.positions[key]) for key in keys if key in self.positions]
+        try:
+            self.consumer.commit(offsets=ends, asynchronous=False)
+        except KafkaException as refusal:
+            return str(refusal.args[0].name())
+        return "NONE"
+
+    def _drop(self, kind: str, given: list[TopicPartition], why: str = "") -> None:
         keys = [(each.topic, each.partition) for each in given]
         self.owned -= {*keys}
         self.fresh -= {*keys}
         for key in keys:
             self.positions.pop(key, None)
-        self._tell(kind, keys)
+        self._tell(kind, keys, why)
 
     def _end(self, *_: Any) -> None:
         self.ending = True
 
-    def _tell(self, kind: str, keys: list[tuple[str, int]] | None = None) -> None:
+    def _tell(self, kind: str, keys: list[tuple[str, int]] | None = None, why: str = "") -> None:
         self.told_at = time.monotonic()
         line = {
             "name": self.order["name"],
             "time_us": time.time_ns() // 1000,
             "kind": kind,
+            "why": why,
             "partitions": [f"{topic}-{index}" for topic, index in sorted(keys or ())],
             "member_id": self.consumer.memberid() or "" if kind != "left" else "",
             "owned": sorted(self.owned),

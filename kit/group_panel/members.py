@@ -64,7 +64,7 @@ def _protocol(protocol: str) -> dict[str, Any]:
 
 
 def act(world: World, action: str, name: str) -> None:
-    """What a member's button does: it leaves, dies, stands still or goes on."""
+    """What a member's button does: it leaves, dies, freezes or goes on."""
     if action == "remove":
         world.tell(name, "finish")
     else:

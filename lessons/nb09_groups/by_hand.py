@@ -55,9 +55,10 @@ class ByHand:
         protocols: Sequence[str] = ("range",),
         session_ms: int = 10_000,
         instance: str | None = None,
+        topic: str = TOPIC,
     ) -> None:
         self.group, self.protocols, self.session_ms = group, tuple(protocols), session_ms
-        self.instance = instance
+        self.instance, self.topic = instance, topic
         self.id, self.generation, self.member_count = "", -1, 0
         self.leads = False
         self._early: Any = None
@@ -103,7 +104,7 @@ class ByHand:
         request = m.JoinGroupRequest
         offered = [
             request.JoinGroupRequestProtocol(
-                each, consumer_protocol.encode(m.ConsumerProtocolSubscription(topics=[TOPIC]))
+                each, consumer_protocol.encode(m.ConsumerProtocolSubscription(topics=[self.topic]))
             )
             for each in self.protocols
         ]
@@ -117,7 +118,7 @@ class ByHand:
         """SyncGroup; the leader says what each member gets.  The partitions of its own answer."""
         request = m.SyncGroupRequest
         assignments = [
-            request.SyncGroupRequestAssignment(member.id, _assignment(partitions))
+            request.SyncGroupRequestAssignment(member.id, _assignment(self.topic, partitions))
             for member, partitions in (given or {}).items()
         ]
         who, protocol = (self.id, self.instance), self.protocols[0]
@@ -131,7 +132,7 @@ class ByHand:
         if answer.error_code != Errors.NONE:
             return Errors(answer.error_code).name
         mine = consumer_protocol.assigned_partitions(answer.assignment) or {}
-        return " ".join(str(index) for index in mine.get(TOPIC, []))
+        return " ".join(str(index) for index in mine.get(self.topic, []))
 
     def beat(self, generation: int | None = None) -> str:
         """One Heartbeat; its error."""
@@ -152,7 +153,7 @@ class ByHand:
         return answer[1]
 
 
-def _assignment(partitions: Sequence[int]) -> bytes:
+def _assignment(topic: str, partitions: Sequence[int]) -> bytes:
     given = m.ConsumerProtocolAssignment
-    row = given.TopicPartition(TOPIC, list(partitions))
+    row = given.TopicPartition(topic, list(partitions))
     return consumer_protocol.encode(given([row]))

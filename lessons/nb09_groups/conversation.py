@@ -4,7 +4,8 @@
     talk.run(for_s=5)
     talk                       # a lane per member and one for the coordinator
 
-Only requests about the group are heard; heartbeats without news are counted and left out.
+Only requests about the group are heard; heartbeats without news are counted and left out.  With
+`whole=True` the search for the coordinator and each member's first heartbeat are drawn as well.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ from engine.wire.errors import Errors
 from kit.drawings import lanes
 from kit.drawings.lanes import ANSWER, REQUEST, Heard
 
-COORDINATOR = "coordinator"
+SEARCH = (m.FindCoordinatorRequest, m.FindCoordinatorResponse)
+COORDINATOR, ANY_BROKER = "coordinator", "any broker"
 
 
 class Conversation:
     """The messages about one group since it was made."""
 
-    def __init__(self, world: World, group: str) -> None:
-        self.world, self.group = world, group
+    def __init__(self, world: World, group: str, *, whole: bool = False) -> None:
+        self.world, self.group, self.whole = world, group, whole
         self.since_us = world.now_us
         self.heard: list[Heard] = []
         self.quiet_heartbeats = 0
+        self._beating: set[str] = set()
         self.assigned_by: list[str] = []
         """The author of each assignment: a member's name, or the coordinator."""
         self.member_lists: dict[str, int] = {}
@@ -60,7 +63,8 @@ class Conversation:
             self.brokers.add(what.call.destination)
         if told is None:
             return
-        source, destination = (COORDINATOR, client) if is_answer else (client, COORDINATOR)
+        broker = ANY_BROKER if isinstance(what.message.body, SEARCH) else COORDINATOR
+        source, destination = (broker, client) if is_answer else (client, broker)
         at_us = what.at_us - self.world.cluster.now + self.world.now_us
         kind = ANSWER if is_answer else REQUEST
         name = type(what.message.body).__name__
@@ -68,9 +72,15 @@ class Conversation:
 
     def _told(self, client: str, body: Any, is_answer: bool) -> str | None:
         """A message in a few words; None if it does not belong here."""
-        if not is_answer and getattr(body, "group_id", None) != self.group:
+        if not is_answer and self.group not in _groups(body):
+            return None
+        if isinstance(body, SEARCH) and not self.whole:
             return None
         match body:
+            case m.FindCoordinatorRequest():
+                return f"FindCoordinator of {self.group}"
+            case m.FindCoordinatorResponse():
+                return _found(body)
             case m.JoinGroupRequest():
                 return f"JoinGroup: {'I am new' if not body.member_id else 'I join again'}"
             case m.JoinGroupResponse():
@@ -83,12 +93,11 @@ class Conversation:
             case m.SyncGroupResponse() if body.error_code == Errors.NONE:
                 return f"you get {_partitions(body.assignment)}"
             case m.HeartbeatRequest():
-                self.quiet_heartbeats += 1
-                return None
+                return self._quiet(client)
             case m.HeartbeatResponse() | m.SyncGroupResponse():
                 return None if body.error_code == Errors.NONE else Errors(body.error_code).name
             case m.ConsumerGroupHeartbeatRequest():
-                return self._beat(body)
+                return self._beat(client, body)
             case m.ConsumerGroupHeartbeatResponse():
                 return self._answered(body)
             case m.LeaveGroupRequest():
@@ -101,17 +110,18 @@ class Conversation:
         self.member_lists[client] = len(body.members)
         generation = f"generation {body.generation_id}"
         if body.leader == body.member_id:
-            return f"{generation}; you lead, here are {len(body.members)} members"
+            count = len(body.members)
+            members = "is 1 member" if count == 1 else f"are {count} members"
+            return f"{generation}; you lead, here {members}"
         return f"{generation}; another leads"
 
-    def _beat(self, body: m.ConsumerGroupHeartbeatRequest) -> str | None:
+    def _beat(self, client: str, body: m.ConsumerGroupHeartbeatRequest) -> str | None:
         if body.member_epoch == 0:
             return "Heartbeat: I am new"
         if body.member_epoch < 0:
             return "Heartbeat: I leave"
         if body.topic_partitions is None:
-            self.quiet_heartbeats += 1
-            return None
+            return self._quiet(client)
         return f"Heartbeat: I have {sum(len(each.partitions) for each in body.topic_partitions)}"
 
     def _answered(self, body: m.ConsumerGroupHeartbeatResponse) -> str | None:
@@ -123,15 +133,23 @@ class Conversation:
         named = [str(i) for each in body.assignment.topic_partitions for i in each.partitions]
         return f"epoch {body.member_epoch}; you get {' '.join(named) or 'nothing'}"
 
+    def _quiet(self, client: str) -> str | None:
+        self.quiet_heartbeats += 1
+        if client in self._beating or not self.whole:
+            return None
+        self._beating.add(client)
+        return "Heartbeat, the first of many"
+
     # -- showing
 
     @property
     def lanes(self) -> list[str]:
-        """The members in the order in which they came, the coordinator last."""
+        """The members in the order in which they came, the coordinator and other brokers last."""
         found = dict.fromkeys(
             name for each in self.heard for name in (each.source, each.destination)
         )
-        return [*(name for name in found if name != COORDINATOR), COORDINATOR]
+        brokers = [name for name in (COORDINATOR, ANY_BROKER) if name in found]
+        return [*(name for name in found if name not in brokers), *brokers]
 
     @property
     def text(self) -> str:
@@ -142,6 +160,19 @@ class Conversation:
 
     def _repr_html_(self) -> str:
         return lanes.html(self.heard, self.lanes, self.since_us)
+
+
+def _groups(body: Any) -> list[str]:
+    if isinstance(body, m.FindCoordinatorRequest):
+        return body.coordinator_keys
+    return [getattr(body, "group_id", "")]
+
+
+def _found(body: m.FindCoordinatorResponse) -> str:
+    found = body.coordinators[0]
+    if found.error_code != Errors.NONE:
+        return Errors(found.error_code).name
+    return f"the coordinator is {found.node_id}"
 
 
 def _partitions(assignment: bytes) -> str:

@@ -1,7 +1,7 @@
 """The stop-the-world bars of several protocols and sides, one above the other.
 
     stops = Stops(partitions=7)
-    stops.note("engine", "range", since_us, pauses)
+    stops.note("engine", "range", since_us, pauses, generations=1)
     stops                                # one picture; all share one axis of time
 
 A row is a partition; a bar is a time in which no member read it.  Nothing is drawn that the
@@ -38,9 +38,16 @@ class Stops:
     def __init__(self, partitions: int) -> None:
         self.partitions = partitions
         self.noted: dict[tuple[str, str], list[Bar]] = {}
+        self.generations: dict[tuple[str, str], int] = {}
 
-    def note(self, side: str, protocol: str, since_us: int, pauses: Iterable[Pause]) -> list[Bar]:
-        """The pauses of one group on one side, as bars; one that has not ended is left out."""
+    def note(
+        self, side: str, protocol: str, since_us: int, pauses: Iterable[Pause], generations: int
+    ) -> list[Bar]:
+        """The pauses of one group on one side, as bars; one that has not ended is left out.
+
+        `generations` is how many began meanwhile.
+        """
+        self.generations[protocol, side] = generations
         bars = self.noted[protocol, side] = [
             (each.partition[1], (each.start_us - since_us) / 1e6, (each.end_us - since_us) / 1e6)
             for each in pauses
@@ -51,7 +58,8 @@ class Stops:
     @property
     def text(self) -> str:
         return "\n".join(
-            f"{protocol}, {side}: {_told(bars)}" for protocol, side, bars in self._in_order()
+            f"{protocol}, {side}: {_told(bars)}, {self._generations(protocol, side)}"
+            for protocol, side, bars in self._in_order()
         )
 
     def __repr__(self) -> str:
@@ -88,7 +96,8 @@ class Stops:
     ) -> Iterator[str]:
         middle = top + ROW * self.partitions / 2
         yield f'<text class="e" x="{LEFT - 12}" y="{middle - 2}">{escape(protocol)}</text>'
-        yield f'<text class="s e" x="{LEFT - 12}" y="{middle + 14}">{escape(side)}</text>'
+        words = f"{side}, {self._generations(protocol, side)}"
+        yield f'<text class="s e" x="{LEFT - 12}" y="{middle + 14}">{escape(words)}</text>'
         for row in range(self.partitions):
             yield (
                 f'<rect x="{LEFT}" y="{top + row * ROW}" width="{WIDTH - LEFT - RIGHT}" '
@@ -101,6 +110,10 @@ class Stops:
                 f'fill="var(--bar)"/>'
             )
         yield f'<text class="s" x="{WIDTH - RIGHT + 8}" y="{middle + 4}">{total(bars):.1f} s</text>'
+
+    def _generations(self, protocol: str, side: str) -> str:
+        count = self.generations[protocol, side]
+        return "1 generation" if count == 1 else f"{count} generations"
 
     def _in_order(self) -> Iterator[tuple[str, str, list[Bar]]]:
         for protocol, side in sorted(self.noted, key=_place):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from html import escape
+from random import Random
 
 from engine.broker.broker import Broker
 from engine.client.consumer.application import WORKING
@@ -122,6 +123,65 @@ def of_size(size: int, assignor: str, seed: int = 9) -> World:
         members.join(world, f"m{number}", "orders", "billing", assignor, OF_SIZE)
     until_calm(world, "billing")
     return world
+
+
+def with_a_stuck_member(max_poll_interval_ms: int, seed: int = 9) -> World:
+    """A world with the group `billing` of A, B and C; B's loop has just begun to be stuck."""
+    world = lab.world(seed=seed, checked=False)
+    world.create_topic("orders", partitions=6)
+    settings = {"max.poll.interval.ms": max_poll_interval_ms}
+    for name in "ABC":
+        work_us = 60_000_000 if name == "B" else members.WORK_US
+        members.join(world, name, "orders", "billing", settings=settings, work_us=work_us)
+    until_calm(world, "billing")
+    world.load("orders", period_us=50_000)
+    world.run(until=lambda w: works(w, "B"), for_s=10)
+    return world
+
+
+def at_random(protocol: str, steps: int, seed: int = 9) -> tuple[World, int]:
+    """Members come, leave, die, freeze and thaw; and the most readers that a partition had.
+
+    A reader is a member to which the coordinator has given the partition.
+    """
+    chance, world, most = Random(seed), lab.world(seed=seed, rewindable=False), 0
+    world.create_topic("orders", partitions=6)
+    for number in range(steps):
+        action, name = chance.choice(_possible(world, f"m{number}"))
+        if action == "add":
+            members.join(world, name, "orders", "billing", protocol)
+        else:
+            members.act(world, action, name)
+        for _ in range(chance.randint(1, 16)):
+            world.run(for_s=0.25)
+            most = max([most, *_readers(world, "billing").values()])
+    return world, most
+
+
+def _possible(world: World, newcomer: str) -> list[tuple[str, str]]:
+    """What can happen next: an action and a member's name."""
+    states = {
+        name: members.believes(world, each).state
+        for name, each in members.members(world, "billing").items()
+    }
+    alive = {name: state for name, state in states.items() if state not in GONE}
+    found = [
+        (action, name)
+        for name, state in alive.items()
+        for action in (("thaw", "kill") if state == "frozen" else ("remove", "kill", "freeze"))
+    ]
+    return found + [("add", newcomer)] * max(1, 8 - 2 * len(alive))
+
+
+def _readers(world: World, group: str) -> Counter[tuple[str, int]]:
+    """How many members the coordinator has given each partition to."""
+    found = world.snapshot()["groups"].get(group, {"members": []})["members"]
+    return Counter(
+        (topic, index)
+        for each in found
+        for topic, indexes in each["owns"].items()
+        for index in indexes
+    )
 
 
 def until_calm(world: World, group: str, calm_s: float = 5.0, step_s: float = 0.25) -> float:

@@ -30,10 +30,11 @@ from confluent_kafka.admin import (
 )
 
 from kit.clusters.interface import Cluster, WaitTimeout
+from kit.drawings.spans import Bar
 from kit.film.source import Frame, Line
 from kit.group_panel.crew import protocol_settings
 from kit.group_panel.ownership import Ownership, Pause
-from kit.probes import clients
+from kit.probes import clients, group_log
 
 POLL_S = 0.05
 CALM_S = 1.0
@@ -54,6 +55,11 @@ SILENT = logging.Logger("workers", logging.CRITICAL + 1)
 """What a worker's client logs is in its `errors` as well."""
 
 
+Partition = tuple[str, int]
+OnRevoke = Callable[["Worker", Sequence[Partition]], None]
+"""What a worker does before its partitions go to others."""
+
+
 class Worker:
     """One consumer and its loop, in a thread."""
 
@@ -63,17 +69,21 @@ class Worker:
         topics: tuple[str, ...],
         settings: Mapping[str, Any],
         work_s: float,
-        handler_s: float = 0.0,
+        on_revoke: OnRevoke | None = None,
     ) -> None:
-        self.name, self.work_s, self._topics, self._handler_s = name, work_s, topics, handler_s
+        self.name, self.work_s, self._topics, self._on_revoke = name, work_s, topics, on_revoke
         self.lines: list[Line] = []
         self.processed: list[tuple[int, int]] = []
         """Partition and offset of each record that its loop has finished."""
-        self.owned: dict[tuple[str, int], None] = {}
+        self.owned: dict[Partition, None] = {}
         self.errors: list[str] = []
+        self.strays = 0
+        """Callbacks that came outside `poll` and `close`."""
+        self._calls: int | None = None
+        """The thread that is in `poll` or `close` now."""
         self._slow: list[float] = []
         self._is_slow = threading.Event()
-        self._fresh: dict[tuple[str, int], None] = {}
+        self._fresh: dict[Partition, None] = {}
         self._end = threading.Event()
         self._consumer = Consumer(dict(settings), logger=SILENT)
         self._thread = threading.Thread(target=self._run, name=f"worker-{name}", daemon=True)
@@ -85,7 +95,7 @@ class Worker:
         self._thread.join()
 
     @property
-    def read(self) -> list[tuple[str, int]]:
+    def read(self) -> list[Partition]:
         """Its partitions of which it has taken a record since they were assigned."""
         return [each for each in dict(self.owned) if each not in dict(self._fresh)]
 
@@ -99,6 +109,17 @@ class Worker:
         if not self._is_slow.wait(timeout_s):
             raise WaitTimeout(f"{self.name}: waited {timeout_s:g} s for a record to be slow with")
 
+    def commit(self, partitions: Sequence[Partition]) -> None:
+        """Commits what its loop has finished of these, and waits for the answer."""
+        ends = {index: offset + 1 for index, offset in self.processed}
+        given = [TopicPartition(*each, ends[each[1]]) for each in partitions if each[1] in ends]
+        if given:
+            self._consumer.commit(offsets=given, asynchronous=False)
+
+    def rest(self, seconds: float) -> None:
+        """Waits so long, but not past its end."""
+        self._end.wait(seconds)
+
     def _run(self) -> None:
         self._consumer.subscribe(
             list(self._topics),
@@ -107,7 +128,11 @@ class Worker:
             on_lost=lambda _, given: self._dropped("lost", given),
         )
         while not self._end.is_set():
-            self._take(self._consumer.poll(POLL_S))
+            self._calls = threading.get_ident()
+            message = self._consumer.poll(POLL_S)
+            self._calls = None
+            self._take(message)
+        self._calls = threading.get_ident()
         try:
             self._consumer.close()
         except KafkaException as error:
@@ -132,24 +157,28 @@ class Worker:
             self.lines.append(self._line("reads", [place]))
 
     def _assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
-        places = [(each.topic, each.partition) for each in given]
+        places = self._called_back(given)
         self.owned |= dict.fromkeys(places)
         self._fresh |= dict.fromkeys(places)
         self.lines.append(self._line("assigned", places))
 
     def _dropped(self, kind: str, given: list[TopicPartition]) -> None:
-        places = [(each.topic, each.partition) for each in given]
+        places, began_us = self._called_back(given), _now_us()
         for place in places:
             self._fresh.pop(place, None)
-        self._end.wait(self._handler_s)
+        if self._on_revoke and kind == "revoked":
+            self._on_revoke(self, places)
         for place in places:
             self.owned.pop(place, None)
-        self.lines.append(self._line(kind, places))
+        self.lines.append(self._line(kind, places, began_us=began_us))
 
-    def _line(self, kind: str, places: list[tuple[str, int]]) -> Line:
+    def _called_back(self, given: list[TopicPartition]) -> list[Partition]:
+        self.strays += self._calls != threading.get_ident()
+        return [(each.topic, each.partition) for each in given]
+
+    def _line(self, kind: str, places: list[Partition], **more: int) -> Line:
         named = tuple(f"{topic}-{index}" for topic, index in sorted(places))
-        fields = {"client": self.name, "partitions": named}
-        return Line(time.time_ns() // 1000, -1, kind, "", fields)
+        return Line(_now_us(), -1, kind, "", {"client": self.name, "partitions": named, **more})
 
 
 @dataclass(frozen=True)
@@ -171,10 +200,10 @@ class Team:
 
     def __init__(
         self, cluster: Cluster, topics: tuple[str, ...], group: str, protocol: str = "range",
-        settings: Mapping[str, Any] | None = None, *, handler_s: float = 0.0,
+        settings: Mapping[str, Any] | None = None, *, on_revoke: OnRevoke | None = None,
     ) -> None:  # fmt: skip
         self.topics, self.group, self._cluster = topics, group, cluster
-        self._protocol, self._handler_s = protocol, handler_s
+        self._protocol, self._on_revoke = protocol, on_revoke
         self._settings = {
             "bootstrap.servers": cluster.bootstrap,
             "group.id": group,
@@ -214,7 +243,7 @@ class Team:
             chosen["group.instance.id"] = instance
         if name in self.workers:
             self._earlier.append(self.workers[name])
-        self.workers[name] = Worker(name, self.topics, chosen, work_s, self._handler_s)
+        self.workers[name] = Worker(name, self.topics, chosen, work_s, self._on_revoke)
         return self.workers[name]
 
     def remove(self, name: str) -> None:
@@ -238,6 +267,27 @@ class Team:
         """Partition and offset of what they have processed: a record twice is here once."""
         return {place for each in self.workers.values() for place in list(each.processed)}
 
+    @property
+    def readers(self) -> dict[tuple[int, int], str]:
+        """The member that has processed each record, by partition and offset."""
+        everybody = (*self._earlier, *self.workers.values())
+        return {place: each.name for each in everybody for place in list(each.processed)}
+
+    @property
+    def generation(self) -> int:
+        """The group's generation, or its epoch in the consumer protocol."""
+        return group_log.generation(self._cluster, self.group)
+
+    @property
+    def owners(self) -> dict[Partition, str]:
+        """The member that has each partition, as the coordinator says."""
+        return {
+            (topic, index): each["client_id"]
+            for each in self._cluster.snapshot()["groups"][self.group]["members"]
+            for topic, indexes in each["owns"].items()
+            for index in indexes
+        }
+
     def write(self, topic: str, count: int, partitions: int) -> None:
         """So many records, one partition after the other."""
         servers = self._settings["bootstrap.servers"]
@@ -248,7 +298,7 @@ class Team:
 
     @property
     def now_us(self) -> int:
-        return time.time_ns() // 1000
+        return _now_us()
 
     def count(self, name: str, kind: str, since_us: int = 0) -> int:
         """How often a member's callback said so: assigned, revoked, lost."""
@@ -260,6 +310,11 @@ class Team:
         """What each member believes it owns."""
         return {name: sorted(index for _, index in dict(each.owned))
                 for name, each in self.workers.items()}  # fmt: skip
+
+    @property
+    def shares(self) -> str:
+        """How many partitions each member has, the largest share first: `2 2 1`."""
+        return " ".join(map(str, sorted(map(len, self.owned.values()), reverse=True)))
 
     @property
     def reads(self) -> dict[str, str]:
@@ -392,12 +447,34 @@ class Team:
                 had[name] = fields["client"]
         return found
 
+    def steps(self, since_us: int = 0) -> dict[str, list[Bar]]:
+        """When each member gave partitions back, and then waited for others, in seconds."""
+        rows: dict[str, list[Bar]] = {}
+        for name in self.workers:
+            gives_back, waits = rows[f"{name} gives back"], rows[f"{name} waits"] = [], []
+            since: float | None = None
+            for line in self.lines(since_us):
+                at = (line.time_us - since_us) / 1e6
+                if line["client"] != name:
+                    continue
+                if line.kind == "revoked":
+                    gives_back.append(((line["began_us"] - since_us) / 1e6, at))
+                    since = at
+                elif line.kind == "assigned" and since is not None:
+                    waits.append((since, at))
+                    since = None
+        return {name: bars for name, bars in rows.items() if bars}
+
     def pauses(self, since_us: int = 0) -> list[Pause]:
         """When a partition had no reader, from a moment on."""
         followed = Ownership()
         followed.follow([Frame(0, {"group": None}, tuple(self.lines()))])
         found = (each for topic in self.topics for each in followed.pauses(topic))
         return [each for each in found if each.start_us >= since_us]
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
 
 
 def _places(by_member: Mapping[str, Mapping[str, Sequence[int]]]) -> set[tuple[str, str, int]]:

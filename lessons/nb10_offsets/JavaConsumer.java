@@ -69,6 +69,11 @@ public class JavaConsumer {
             case "sockets": return sockets(words[1]);
             case "open": return open(words[1], words[2]);
             case "closed": return closed(words[1]);
+            case "subscribed": return subscribed(words[1], words[2]);
+            case "joined": return joined();
+            case "left": return left();
+            case "commits by itself": return commitsByItself(words[1], words[2], words[3]);
+            case "late heartbeats": return lateHeartbeats();
             default: throw new IllegalArgumentException(words[0]);
         }
     }
@@ -399,6 +404,51 @@ public class JavaConsumer {
         closed = metric(waiting, "consumer-metrics", "connection-close-total") - closed;
         opened = metric(waiting, "consumer-metrics", "connection-creation-total") - opened;
         return (int) closed + "\t" + (int) opened;
+    }
+
+    /** topic, group: a consumer that has subscribed, and has not polled for a second. */
+    static String subscribed(String topic, String group) throws Exception {
+        waiting = new KafkaConsumer<>(settings("group.id=" + group));
+        waiting.subscribe(List.of(topic));
+        Thread.sleep(1_000);
+        return "subscribed";
+    }
+
+    /** That consumer polls until it has partitions: how many. */
+    static String joined() {
+        long ends = System.nanoTime() + 20_000_000_000L;
+        while (waiting.assignment().isEmpty() && System.nanoTime() < ends) waiting.poll(Duration.ofMillis(100));
+        return String.valueOf(waiting.assignment().size());
+    }
+
+    static String left() {
+        waiting.close();
+        waiting = null;
+        return "left";
+    }
+
+    /** topic, group, ms: a record in each poll, for so long, with the defaults of auto-commit. */
+    static String commitsByItself(String topic, String group, String ms) throws Exception {
+        int count = 0;
+        try (KafkaConsumer<byte[], byte[]> consumer =
+                assigned(topic, "group.id=" + group, "enable.auto.commit=-", "max.poll.records=1")) {
+            long ends = System.nanoTime() + Long.parseLong(ms) * 1_000_000;
+            while (System.nanoTime() < ends) {
+                count += consumer.poll(Duration.ofMillis(100)).count();
+                Thread.sleep(100);
+            }
+        }
+        return String.valueOf(count);
+    }
+
+    /** A heartbeat.interval.ms above session.timeout.ms. */
+    static String lateHeartbeats() {
+        Properties given = settings("heartbeat.interval.ms=50000", "session.timeout.ms=45000");
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(given)) {
+            return "made";
+        } catch (Exception e) {
+            return name(e.getCause() == null ? e : e.getCause());
+        }
     }
 
     static Object field(Object owner, String name) throws Exception {

@@ -5,32 +5,55 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kit.drawings.chart import Chart
 
+Handler = Callable[[sqlite3.Connection, Sequence[str]], int]
+
+
+def a_call_for_each(database: sqlite3.Connection, orders: Sequence[str]) -> int:
+    """A record listener: it is called with one record at a time."""
+    return sum(loops_over(database, [order]) for order in orders)
+
+
+def loops_over(database: sqlite3.Connection, orders: Sequence[str]) -> int:
+    """A batch listener that handles the records of its list one by one."""
+    for order in orders:
+        in_one_transaction(database, [order])
+    return 1
+
+
+def in_one_transaction(database: sqlite3.Connection, orders: Sequence[str]) -> int:
+    """A batch listener whose work is a batch as well."""
+    database.execute("BEGIN")
+    database.executemany("INSERT INTO orders VALUES (?)", [(order,) for order in orders])
+    database.execute("COMMIT")
+    return 1
+
+
+HANDLERS: dict[str, Handler] = {
+    "a row in each call": a_call_for_each,
+    "a list, looped over": loops_over,
+    "a list in one transaction": in_one_transaction,
+}
+
 
 def inserts(rows: int) -> Chart:
-    """Rows per second: a transaction for each row, and one for all."""
+    """Rows per second of each handler, and how often it is called."""
+    series = {}
     with tempfile.TemporaryDirectory(prefix="kafkalab-rows-") as folder:
-        each = _rate(Path(folder, "each.db"), rows, 1)
-        together = _rate(Path(folder, "together.db"), rows, rows)
-    return Chart(
-        "Rows per second in SQLite",
-        {"a transaction for each row": [(1, each)], "one for the batch": [(2, together)]},
-        x="way",
-        y="rows/s",
-        kind="bars",
-    )
+        for number, (name, handler) in enumerate(HANDLERS.items(), 1):
+            calls, rate = _run(handler, Path(folder, f"{number}.db"), rows)
+            series[f"{name}; calls: {calls}"] = [(number, rate)]
+    return Chart("Rows per second in SQLite", series, x="way", y="rows/s", kind="bars")
 
 
-def _rate(file: Path, rows: int, size: int) -> float:
+def _run(handler: Handler, file: Path, rows: int) -> tuple[int, float]:
+    """The handler's calls, and its rate."""
     with sqlite3.connect(file, isolation_level=None) as database:
         database.execute("CREATE TABLE orders (id TEXT PRIMARY KEY)")
         began = time.perf_counter()
-        for start in range(0, rows, size):
-            database.execute("BEGIN")
-            for number in range(start, min(rows, start + size)):
-                database.execute("INSERT INTO orders VALUES (?)", (f"order-{number}",))
-            database.execute("COMMIT")
-        return rows / (time.perf_counter() - began)
+        calls = handler(database, [f"order-{number}" for number in range(rows)])
+        return calls, rows / (time.perf_counter() - began)

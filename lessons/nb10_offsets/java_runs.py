@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
+from engine.coordinators.offsets import OffsetRecord
 from kit import jars
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes import clients
+from kit.probes import clients, group_log
 from kit.probes.java_client import JavaProgram
 from lessons.nb10_offsets.reading import PATIENCE_S, TOPIC, numbered, write
 
@@ -26,6 +28,7 @@ REPLICAS = {0: ALL}
 WAITING = 1_200
 LARGE, LARGE_BYTES = "large", 200_000
 SHARED, THREADS = "shared", "java-threads"
+JOINS, COMMITS, POLLS_MS = "java-joins", "java-commits", 12_000
 LIMIT_MS = "1500"
 CLOCK_MS = 5
 """The client's clock counts whole milliseconds."""
@@ -50,6 +53,8 @@ def calls(cluster: Cluster) -> Seen:
                 "one poll": _poll(java),
                 "the records of each poll": _polls(java),
                 "a record": _record(java),
+                "a group": _joins(cluster, java),
+                "auto-commit, the defaults": _commits(cluster, java),
                 "threads": _threads(cluster, java),
             }
     except jars.JarsMissing as missing:
@@ -86,6 +91,33 @@ def _polls(java: JavaProgram) -> Seen:
     }
 
 
+def _joins(cluster: Cluster, java: JavaProgram) -> Seen:
+    java.ask("subscribed", TOPIC, JOINS)
+    before = _members(cluster, JOINS)
+    java.ask("joined")
+    after = _members(cluster, JOINS)
+    java.ask("left")
+    return {"members after subscribe, and after polls": [before, after]}
+
+
+def _commits(cluster: Cluster, java: JavaProgram) -> Seen:
+    """Of a consumer that polls a record at a time, from the group's records of its commits."""
+    count = int(java.ask("commits by itself", TOPIC, COMMITS, str(POLLS_MS))[0])
+    written = group_log.records(cluster, COMMITS)
+    commits = [
+        each.committed for each in written if isinstance(each, OffsetRecord) and each.committed
+    ]
+    between = [
+        (later.commit_timestamp_ms - earlier.commit_timestamp_ms) / 1_000
+        for earlier, later in pairwise(commits)
+    ]
+    return {
+        f"commits in {POLLS_MS // 1_000} s of polls, and by close": [len(commits) - 1, 1],
+        "between the first two": measured(between[0], "s"),
+        "the last one covers all that it processed": commits[-1].offset == count,
+    }
+
+
 def _threads(cluster: Cluster, java: JavaProgram) -> Seen:
     return {
         "a consumer, called by two threads": java.ask("second thread", TOPIC)[0],
@@ -100,13 +132,13 @@ def _terminated(cluster: Cluster, java: JavaProgram) -> int:
     java.process.terminate()
     java.process.wait(PATIENCE_S)
     ends = time.monotonic() + LEAVES_WITHIN_S
-    while (left := _members(cluster)) and time.monotonic() < ends:
+    while (left := _members(cluster, THREADS)) and time.monotonic() < ends:
         time.sleep(0.1)
     return left
 
 
-def _members(cluster: Cluster) -> int:
-    return len(cluster.snapshot()["groups"].get(THREADS, {}).get("members", ()))
+def _members(cluster: Cluster, group: str) -> int:
+    return len(cluster.snapshot()["groups"].get(group, {}).get("members", ()))
 
 
 def _record(java: JavaProgram) -> Seen:
@@ -142,6 +174,7 @@ def _before(cluster: Cluster, java: JavaProgram) -> Seen:
     policies = [{"group.id": "g", "auto.offset.reset": each} for each in ("none", BY_DURATION)]
     return {
         "no bootstrap.servers, no key.deserializer": [java.ask("no bootstrap")[0], missing],
+        "heartbeats every 50 s, a session of 45 s": java.ask("late heartbeats")[0],
         "no group.id: subscribe, commit": [subscribed, committed],
         "no group.id: assign and poll": read,
         "assign after subscribe": java.ask("exclusive", TOPIC)[0],

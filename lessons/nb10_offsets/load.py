@@ -165,7 +165,7 @@ def live_reader(cluster: Cluster) -> Seen:
         "a live record, beside a replay": measured(beside, "ms"),
         "a live record, beside a replay with a quota": measured(slowed, "ms"),
         "5 MB of history, without a quota": measured(free_s, "s"),
-        "5 MB of history, with 350 kB/s": measured(took_s, "s"),
+        "5 MB of history, with 350 kB/s for its client id": measured(took_s, "s"),
         "the quota slows the replay": took_s > 2 * free_s,
     }
 

@@ -59,8 +59,6 @@ class Reader:
         )
         self.processed: list[tuple[int, int, str]] = []
         """Partition, offset and value of each record, in order."""
-        self.raw: list[tuple[bytes, bytes]] = []
-        """Key and value of each record."""
         self.errors: list[str] = []
         self._by_hand = partitions
         self._on_revoke = on_revoke
@@ -99,7 +97,6 @@ class Reader:
         if error is None:
             value = (message.value() or b"").decode(errors="replace")
             self.processed.append((partition, offset, value))
-            self.raw.append((message.key() or b"", message.value() or b""))
             self._next[partition] = offset + 1
             return True
         if error.code() == KafkaError._PARTITION_EOF:

@@ -7,7 +7,6 @@ found all the same.
 from __future__ import annotations
 
 import sqlite3
-import struct
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,10 +24,11 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
 
-from engine.coordinators.offsets_topic import OFFSETS_TOPIC, partition_for
+from engine.coordinators.offsets import OffsetRecord
+from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
-from kit.probes import clients, requests
+from kit.probes import clients, group_log, requests
 from kit.probes.raw_client import RawClient
 from lessons.nb10_offsets.reading import (
     GROUP,
@@ -41,7 +41,6 @@ from lessons.nb10_offsets.reading import (
     write,
 )
 
-OFFSETS_PARTITIONS = 5
 ALL = [101, 102, 103]
 REPLICAS = {0: ALL}
 POLICIES = ("earliest", "latest", "error")
@@ -376,28 +375,11 @@ def _kept_in(cluster: Cluster) -> list[str | int]:
 
 
 def _last_commit(cluster: Cluster) -> str:
-    """The last offset record of the group in `__consumer_offsets`, decoded."""
-    number = partition_for(GROUP, OFFSETS_PARTITIONS)
-    with Reader(
-        cluster, {"group.id": "decoder"}, topic=OFFSETS_TOPIC, partitions=[number]
-    ) as reader:
-        reader.rest()
-        found = [decoded for key, value in reader.raw if (decoded := _commit(key, value))]
-    return found[-1]
-
-
-def _commit(key: bytes, value: bytes) -> str:
-    """Key: version 0 or 1, group, topic, partition.  Value: version, offset, and more."""
-    (version,) = struct.unpack_from(">h", key)
-    if version > 1 or not value:
-        return ""
-    (size,) = struct.unpack_from(">h", key, 2)
-    group, at = key[4 : 4 + size].decode(), 4 + size
-    (size,) = struct.unpack_from(">h", key, at)
-    topic, at = key[at + 2 : at + 2 + size].decode(), at + 2 + size
-    (partition,) = struct.unpack_from(">i", key, at)
-    (offset,) = struct.unpack_from(">q", value, 2)
-    return f"{group} {topic}-{partition} {offset}" if group == GROUP else ""
+    """The group's last offset record in `__consumer_offsets`, decoded."""
+    written = group_log.records(cluster, GROUP)
+    last = [each for each in written if isinstance(each, OffsetRecord) and each.committed][-1]
+    assert last.committed is not None
+    return f"{last.group} {last.topic}-{last.partition} {last.committed.offset}"
 
 
 # -- the closest replica

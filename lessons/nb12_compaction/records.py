@@ -37,9 +37,11 @@ class Record(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch in a log: its first offset, and the seven low bits of its attributes."""
+    """A batch in a log: first and last offset, records, the seven low bits of its attributes."""
 
     offset: int
+    last: int
+    records: int
     attributes: str
 
 
@@ -112,7 +114,12 @@ def batches(cluster: Cluster, topic: str, offset: int) -> list[Batch]:
     if refusal := requests.refusal(answer):
         raise ClusterError(f"A fetch of offset {offset} of {topic} is answered with {refusal}.")
     return [
-        Batch(header.base_offset, f"{header.attributes:07b}")
+        Batch(
+            header.base_offset,
+            header.last_offset,
+            header.records_count,
+            f"{header.attributes:07b}",
+        )
         for header, _ in batch.iterate(bytes(answer.records or b""))
     ]
 

@@ -10,7 +10,6 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import ConfigResource
 
-from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.engine import EngineProvider
@@ -223,7 +222,7 @@ def broker_settings(cluster: Cluster) -> Seen:
         clients.set_broker_config(cluster, "", "log.retention.ms", str(HOUR_MS))
         shorter = _another_retention(cluster, before)
     finally:
-        _unset_everywhere(cluster, "log.retention.ms")
+        clients.set_broker_config(cluster, "", "log.retention.ms", None)
     _another_retention(cluster, shorter)
     return {
         **seen,
@@ -241,14 +240,6 @@ def _another_retention(cluster: Cluster, before: str) -> str:
 
     cluster.wait_until(has_changed, records.PATIENCE_S, "another retention.ms")
     return found[-1]
-
-
-def _unset_everywhere(cluster: Cluster, setting: str) -> None:
-    """Removes the default of all brokers."""
-    request = m.IncrementalAlterConfigsRequest
-    entry = request.AlterableConfig(name=setting, config_operation=1, value=None)
-    resource = request.AlterConfigsResource(resource_type=4, resource_name="", configs=[entry])
-    clients.ask(cluster, cluster.brokers[0], request(resources=[resource], validate_only=False))
 
 
 CLEANER_THREAD = "kafka-log-cleaner-thread"
@@ -275,10 +266,10 @@ def cleaner_threads(cluster: Cluster) -> Seen:
     finally:
         outcomes.append(clients.set_broker_config(cluster, "103", setting, "1"))
     running.append(_threads(cluster, 1))
-    listed = all(running)
+    threads = running if all(running) else "it is not a Java process"
     return {
         "log.cleaner.threads set to 2, then to 1": outcomes,
-        "threads of that name in 103's process": running if listed else "it is not a Java process",
+        f"{CLEANER_THREAD}: how many in 103's process": threads,
         "records before, and after a pass with two threads": held,
     }
 
@@ -397,10 +388,30 @@ def files_of_a_pass(cluster: Cluster) -> Seen:
         ),
         "the active segment is as before": logs[newest] == before[newest],
         "cleaner-offset-checkpoint": passes.cleaned(cluster, "users").to,
+        "a batch of five, before and after": _one_batch(cluster),
     }
 
 
+def _one_batch(cluster: Cluster) -> list[str]:
+    """Five records in one batch: its offsets and its records, before a pass and after it."""
+    passes.create(cluster, "together", {**TWO, **NEVER, "cleanup.policy": "compact"})
+    settings = {"bootstrap.servers": cluster.bootstrap, "linger.ms": 1_000, "log_level": 0}
+    producer = Producer(settings)
+    for key, value in _pairs("a1 b1 a2 a3 b2"):
+        producer.produce("together", value, key, partition=0)
+    producer.flush(records.PATIENCE_S)
+    records.write(cluster, "together", _pairs("c1 c2 c3"))
+    found = [records.batches(cluster, "together", 0)[0]]
+    passes.clean(cluster, "together")
+    found.append(records.batches(cluster, "together", 0)[0])
+    return [f"{each.offset} to {each.last}, {each.records} records" for each in found]
+
+
 # -- transactions
+
+
+ABORT_MARKER = 3
+"""Its offset: each transaction has one record and a marker."""
 
 
 def transactions(cluster: Cluster) -> Seen:
@@ -420,13 +431,23 @@ def transactions(cluster: Cluster) -> Seen:
             producer.abort_transaction(records.PATIENCE_S)
     passes.wait_for_transactions(cluster, "paid")
     records.write(cluster, "paid", _pairs("c1 c2 c3"))
-    before = _shown(cluster, "read_uncommitted")
+    before, marker = _shown(cluster, "read_uncommitted"), [_batch(cluster, ABORT_MARKER)]
     passes.clean(cluster, "paid")
-    return {
+    marker.append(_batch(cluster, ABORT_MARKER))
+    seen = {
         "read_uncommitted, before": before,
         "read_uncommitted, after": _shown(cluster, "read_uncommitted"),
         "read_committed, after": _shown(cluster, "read_committed"),
     }
+    records.write(cluster, "paid", _pairs("c4 c5"))  # a new active segment
+    passes.wait_until_clean(cluster, "paid")
+    marker.append(_batch(cluster, ABORT_MARKER))
+    return {**seen, "the ABORT marker's batch, before, after one pass, after two": marker}
+
+
+def _batch(cluster: Cluster, offset: int) -> str:
+    """The seven low bits of the attributes of the batch at this offset."""
+    return records.batches(cluster, "paid", offset)[0].attributes
 
 
 def _shown(cluster: Cluster, isolation: str) -> str:

@@ -46,7 +46,7 @@ def explain(arguments: tuple, expected: list[Any], seen: Any) -> str:
         return f"At {expected[1]} s its heartbeat thread was still awake, and left the group."
     if seen[0] == "worker" and expected[0] == "coordinator":
         return (
-            f"From {silent_at} s on the process stands still, so it cannot leave at "
+            f"From {silent_at} s on the process is frozen, so it cannot leave at "
             f"{polled_at + interval_s} s: only the coordinator can act."
         )
     if seen[0] == "coordinator" and seen[1] == polled_at + session_s:

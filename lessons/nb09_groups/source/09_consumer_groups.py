@@ -2,7 +2,7 @@
 # # 09 · Consumer groups
 #
 # A shop's orders are in a topic, and a group of workers reads them for billing. Each partition has
-# one reader. Workers come, restart, get slow and die, and each time the group decides again who
+# one reader. Workers join, restart, slow down and die, and each time the group decides again who
 # reads what. This notebook watches those decisions and measures what they cost.
 #
 # **What you will be able to do**
@@ -12,10 +12,10 @@
 # * tell a dead worker from a slow one by the clock that noticed it
 # * recognize a rebalance storm, and end it
 #
-# **Time:** {minutes}. You need partitions and offsets (notebook 03). Python alone is enough; with a
-# real Kafka, many runs happen on both.
+# **Time:** {minutes}. You need partitions and offsets (notebook 03). Python alone is enough; with
+# real Kafka, many runs happen on both sides.
 #
-# Six words come back in every run:
+# Six terms come up in every run:
 #
 # * a worker's **loop** calls `poll`, handles the records that it returns, and calls `poll` again
 # * the **coordinator** of the group is one of the brokers
@@ -29,8 +29,8 @@
 #
 # A, B and C subscribe to `orders`, with the group id `billing`. The first run is in virtual time,
 # with the engine's own consumer, which does what the Java client does. The diagram shows their
-# conversation with the coordinator. `MEMBER_ID_REQUIRED` in it is not an error: this answer gives a
-# new member its id, with which it asks again.
+# conversation with the coordinator. Its `MEMBER_ID_REQUIRED` is not an error: this answer gives a
+# new member its id, with which the member asks again.
 
 # %% doorway tags=["setup"]
 import time
@@ -74,19 +74,19 @@ seen = {
 lab.verdict("09-1", seen)
 
 # %% [markdown]
-# The first member that joins becomes the group's leader. The coordinator's answer to the leader
-# lists all the members; the answers to the others do not. The leader runs the assignor and sends
-# the result in SyncGroup, the request with which every member asks for its part. The coordinator
-# hands each member its own part and never looks inside. The wait before the answers to JoinGroup is
-# `group.initial.rebalance.delay.ms`: 3 s, and 3 s more if members arrived meanwhile, so that a new
-# group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`: there is no
-# JoinGroup, the coordinator works out the assignment, and every member gets its part in the answer
-# to a heartbeat, 5 s apart. So the first one gets everything and gives part of it back with its
-# next heartbeat. Each join begins a new epoch of the group, with a new target: who is to read what.
-# A member shows a new epoch once it has given back what that epoch's target takes from it, even if
-# it still waits for partitions that others have not given back. So the three need not show the same
-# epoch at once (KIP-848, ready for production since Kafka 4.0; clients still use the classic
-# protocol unless `group.protocol=consumer` is set).
+# The first member to join becomes the group's leader. The coordinator's answer to the leader lists
+# all the members, but the answers to the others do not. The leader runs the assignor and sends the
+# result in SyncGroup, the request with which every member asks for its part. The coordinator hands
+# each member its own part and never looks inside. The wait before the answers to JoinGroup is
+# `group.initial.rebalance.delay.ms`: 3 s, and 3 s more if members arrive meanwhile, so that a new
+# group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`, and there is no
+# JoinGroup: the coordinator works out the assignment, and every member gets its part in the answers
+# to its heartbeats, sent every 5 s. So the first member gets everything and gives part of it back
+# with its next heartbeat. Each join begins a new epoch of the group, with a new target: who is to
+# read what. A member shows a new epoch once it has given back what that epoch's target takes from
+# it, even if it is still waiting for partitions that others have not given back. So at any moment
+# the three may show different epochs. This is KIP-848, ready for production since Kafka 4.0, but
+# clients still use the classic protocol unless `group.protocol=consumer` is set.
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
 
@@ -99,9 +99,9 @@ panel
 # ## Two topics
 #
 # Two workers subscribe to `orders` and `payments`, which have three partitions each. They use
-# `range`, the assignor that Kafka's clients use by default. A second group does the same with
-# `roundrobin`. In runs on the engine and a real Kafka the workers are confluent-kafka consumers; in
-# virtual time they are the engine's own.
+# `range`, the default assignor of Kafka's clients. A second group does the same with `roundrobin`.
+# In runs on the engine and real Kafka, the workers are confluent-kafka consumers; in virtual time
+# they are the engine's own.
 
 # %% 09-2 tags=["stub", "predict"]
 lab.predict("09-2")
@@ -126,9 +126,8 @@ def two_topics(cluster):
             for topic in topics:
                 team.write(topic, 10 * per_topic, per_topic)
             team.wait(lambda team: team.reads_all, 30, "a record of every partition")
-            shares = sorted(map(len, team.owned.values()), reverse=True)
             return {
-                "partitions of each worker": " ".join(map(str, shares)),
+                "partitions of each worker": team.shares,
                 "A reads": team.reads["A"],
                 "B reads": team.reads["B"],
             }
@@ -141,13 +140,13 @@ display(outcome)
 lab.verdict("09-2", outcome)
 
 # %% [markdown]
-# Range deals out each topic separately, and in every topic the remainder goes to the first members.
-# So A reads partition 1 of both topics, which it needs to match records with the same key.
-# `roundrobin` deals out all the partitions together, one by one.
+# Range deals out each topic's partitions separately, and in every topic the remainder goes to the
+# first members. So A reads partition 1 of both topics, which is necessary for matching records with
+# the same key. `roundrobin` deals out all the partitions together, one by one.
 #
-# Set `count = 7`. A group has at most one reader for a partition, so a worker may have none: it
-# stays in the group as a standby. With range and three partitions per topic, even the fourth worker
-# is idle.
+# Set `count = 7`. A partition has at most one reader in the group, so a worker may have no
+# partition: it stays as a standby. With range and three partitions per topic, even the fourth
+# worker is idle.
 #
 # ## A worker leaves
 #
@@ -190,18 +189,18 @@ lab.verdict("09-3", seen)
 # `sticky` makes the shares equal while moving as few partitions as it can. Each needless move costs
 # you a cache.
 #
-# With the first three, B and C give back all that they have, even what they get back: `sticky`
-# avoids moves, not the stop. `cooperative-sticky` ends with the same readers, and B and C give
-# nothing back. The next run shows what that is worth.
+# With the first three, B and C give back all their partitions, even those that return to them:
+# `sticky` avoids moves, not the stop. `cooperative-sticky` ends with the same readers as `sticky`,
+# but B and C give nothing back. The next run shows what that is worth.
 #
 # ## A worker joins while another is busy
 #
-# Three workers share seven partitions. One of them has a record that takes it six seconds, such as
-# one that calls a slow service. At that moment D joins. Three such groups run at once: with
-# `range`, which is *eager* (all members give back everything before they join), with
-# `cooperative-sticky` (members keep what they read and give back only what moves), and with the
-# consumer protocol. For each partition we note how long no worker reads it. The seconds in the
-# table are a sum: seven partitions that stop for four seconds each make 28.
+# Three workers share seven partitions. One of them spends six seconds on one record, perhaps
+# waiting for a slow service. Meanwhile D joins. Three such groups run at once: with `range`, which
+# is *eager* (all members give back everything before they join), with `cooperative-sticky` (members
+# keep what they read and give back only what moves), and with the consumer protocol. For each
+# partition we note how long no worker reads it. The seconds in the table are a sum: seven
+# partitions that stop for four seconds each make 28.
 
 # %% 09-4 tags=["stub", "predict"]
 lab.predict("09-4")
@@ -224,12 +223,13 @@ def one_is_busy(cluster):
             for name in "ABC":
                 team.add(name)
             team.read_by_all(count)
+            before = team.generation
             team.workers[team.least].stall(busy_s)  # from its next record on
-            time.sleep(0.3)
             since = team.now_us
             team.add("D")
             team.read_by_all(count)
-            stops = drawn.note(cluster.name, protocol, since, team.pauses(since))
+            took = team.generation - before
+            stops = drawn.note(cluster.name, protocol, since, team.pauses(since), took)
             return {"partitions that stopped": len({index for index, _, _ in stops}),
                     "seconds without a reader": lab.measured(total(stops), "s")}  # fmt: skip
 
@@ -241,39 +241,39 @@ display(outcome, drawn)
 lab.verdict("09-4", outcome)
 
 # %% [markdown]
-# **Eager**: every worker gives back everything, then waits in JoinGroup for the last one. The busy
-# worker joins only when its loop calls `poll` again. So all seven partitions stop, for seconds,
-# though only one has to move.
+# **Eager**: every worker gives back everything, then waits in JoinGroup for the last worker. The
+# busy worker joins only when its loop calls `poll` again. So all seven partitions stop for several
+# seconds, though only one has to move.
 #
-# **Cooperative**: all the other partitions are read all the time. The one that moves does so in
+# **Cooperative**: the partitions that stay are read all the time. The one that moves does so in
 # three steps:
 #
-# 1. A first rebalance works out what must move, and its owner gives it back. It cannot be assigned
-#    yet: its owner learns of the move only from the result, and until then it would have two
-#    readers.
-# 2. A second rebalance assigns it. It needs every member, and the busy one joins only at its next
-#    `poll`.
-# 3. So the one partition has no owner until then, for seconds.
+# 1. A first rebalance works out which partition must move, and its owner gives it back. It cannot
+#    be assigned yet: the owner learns of the move only from the result, and until then the
+#    partition would have two readers.
+# 2. A second rebalance assigns the partition. Every member must join, and the busy one joins only
+#    at its next `poll`.
+# 3. Until then, for several seconds, that partition has no owner.
 #
 # That is how this client does it. The Java client joins only in `poll`, so there even the first
 # rebalance waits, before anything is given back.
 #
 # **Consumer protocol**: there is no moment at which all members must meet. The coordinator takes
-# the partition from its owner with one heartbeat and gives it to D with the next (three seconds
-# apart in these groups), and the others are not involved. With `count = 6` the busy worker may be
-# the one that has to give a partition back; then the order of the last two protocols can change.
+# the partition from its owner with one heartbeat and gives it to D with the next (heartbeats are
+# three seconds apart here), and the others are not involved. With `count = 6` the busy worker may
+# be the one that has to give a partition back; then the order of the last two protocols can change.
 #
 # ## A worker restarts, at a bad moment
 #
 # A worker with a `group.instance.id` is a *static member*. When it stops, the coordinator keeps its
-# place and its partitions until `session.timeout.ms` is over, and a replacement under the same name
-# gets both without a rebalance (*Deeper: A worker restarts*).
+# place and its partitions until `session.timeout.ms` has passed, and a replacement under the same
+# name gets both without a rebalance (*Deeper: A worker restarts*).
 #
 # A cooperative group rebalances twice: first a member gives partitions back, then another member
 # gets them. The member that gave them back triggers the second rebalance. Here `worker`, a static
-# member, gives back two of its four partitions for `new`, and dies before it triggers the second
-# one. Its replacement starts at once. The cell sends every request by hand, as cooperative clients
-# would.
+# member, gives back two of its four partitions for `new`, and dies before triggering the second
+# rebalance. Its replacement starts at once. The cell sends every request by hand, as cooperative
+# clients would.
 
 # %% 09-14 tags=["stub", "predict"]
 lab.predict("09-14")
@@ -314,17 +314,17 @@ display(outcome)
 lab.verdict("09-14", outcome)
 
 # %% [markdown]
-# Static membership kept its promise: place and partitions, without a rebalance. But the dead worker
-# was about to ask for one, and no other process knows that. Every heartbeat is answered without an
-# error, the group is stable, and two partitions have no reader until something else triggers a
-# rebalance. Watch the lag of each partition, not only the state of the group.
+# Static membership kept its promise: the replacement got place and partitions without a rebalance.
+# But the dead worker was about to ask for one, and no other process knew that. Every heartbeat is
+# answered without an error, the group is stable, and two partitions have no reader until something
+# else triggers a rebalance. Watch the lag of each partition, not only the state of the group.
 #
 # ## A slow loop
 #
 # Two clocks watch a worker. Its heartbeats come from a thread of their own; if they stop for
 # `session.timeout.ms` (45 s by default, 6 s here), the process is presumed dead.
-# `max.poll.interval.ms` is the longest time between two polls. Here B needs 150 ms for each record,
-# while its heartbeats keep arriving.
+# `max.poll.interval.ms` is the longest time allowed between two polls. Here B needs 150 ms for each
+# record, while its heartbeats keep arriving.
 
 # %% 09-6 tags=["stub", "predict"]
 lab.predict("09-6")
@@ -385,17 +385,17 @@ def edge(per_record_ms=150, max_poll_records=100):
 lab.slider(edge, per_record_ms=(15, 50, 80, 100, 120, 150, 200), max_poll_records=(20, 50, 100))
 
 # %% [markdown]
-# One poll may return up to `max.poll.records`, and 100 × 150 ms is more than the interval. (The
-# defaults are 500 records and 5 minutes: with those, the edge is at 600 ms a record.) The heartbeat
-# thread notices this and sends LeaveGroup, because the coordinator does not know how slow a loop
-# is. A gets B's partition and begins at B's last commit. B does not know yet. It keeps working on
-# records that A now has as well: it is a **zombie** until its next poll. Its commit fails (Java:
-# `CommitFailedException`), so the client learns that it is out.
+# One poll may return up to `max.poll.records` records, and 100 × 150 ms is more than the interval.
+# (The defaults are 500 records and 5 minutes: with those, the edge is at 600 ms a record.) The
+# heartbeat thread notices the delay and sends LeaveGroup, because the coordinator does not know how
+# slow a loop is. A gets B's partition and begins at B's last commit. B does not know that yet and
+# keeps working on records that A now has as well: it is a **zombie** until its next poll. Its
+# commit fails (Java: `CommitFailedException`), so the client learns that it is out.
 #
 # ## A slow service
 #
 # Now all the workers are a little too slow, because a service behind them has become slow. An
-# engineer sees the lag grow and, after a minute, does what usually helps: add two more workers.
+# engineer sees the lag grow and, after a minute, does what usually helps: adding two more workers.
 
 # %% 09-7 tags=["stub", "predict"]
 lab.predict("09-7")
@@ -431,18 +431,17 @@ seen = progress[-1]
 lab.verdict("09-7", seen)
 
 # %% [markdown]
-# Every worker is busy, and nothing gets done. A batch takes 15 s and the interval is 10 s, so each
-# worker fails on its own: its client leaves in the middle of the batch, cannot commit it, and joins
-# again. Leaving is one rebalance and joining another. The next owner begins at the same offsets.
-# That is a **rebalance storm**, and you recognize it by three signs: the lag does not fall (while
-# producers write, it grows), the workers are busy, and the generation grows. E and F do not help:
-# they have the same batch and the same interval. Set `first, more = "A", ""`: one worker alone
-# fails in the same way. Set `max_poll_records = 20`: a batch takes 3 s, and the workers make
+# Every worker is busy, but nothing gets done. A batch takes 15 s but the interval is 10 s, so each
+# worker fails on its own: its client leaves in the middle of the batch, cannot commit it, and
+# rejoins. Leaving causes one rebalance and joining another. The next owner begins at the same
+# offsets. That is a **rebalance storm**, and you recognize it by three signs: the lag does not fall
+# (while producers write, it grows), the workers are busy, and the generation grows. E and F do not
+# help: they have the same batch size and the same interval. Set `first, more = "A", ""`: one worker
+# alone fails the same way. Set `max_poll_records = 20`: a batch takes 3 s, and the workers make
 # progress. First use smaller batches or a longer interval, then fix the slow service, and add
 # workers last.
 #
-# From outside, this is what Kafka's tool shows in such a storm (from another run, with two
-# partitions):
+# This is what Kafka's tool shows during such a storm (from another run, with two partitions):
 #
 # ```
 # Warning: Consumer group 'billing' is rebalancing.
@@ -452,7 +451,7 @@ lab.verdict("09-7", seen)
 # billing  orders  1          4100            61902           57802  -            -     -
 # ```
 #
-# Compare it with a healthy group and its coordinator's log:
+# Compare it with a healthy group's output and coordinator log:
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine()
@@ -469,12 +468,12 @@ lab.broker_log(cluster, coordinator, "fleet")
 # %% [markdown]
 # A rebalance begins with the line "Preparing to rebalance": the group is in the state
 # `PreparingRebalance`, and the coordinator waits until the members have joined. In a storm such
-# lines follow each other, and the generation in them grows.
+# lines keep coming, and the generation in them grows.
 #
 # ## Read the code that did it
 #
-# Here are the part of range that deals out one topic, called once per topic, and what the heartbeat
-# thread does at each turn: leave, or send a heartbeat.
+# Range calls the first function once per topic to deal out its partitions. The second is one turn
+# of the heartbeat thread: leave, or send a heartbeat.
 
 # %% code tags=["read"]
 from engine.client.consumer.assignors.range import _Topic
@@ -488,13 +487,13 @@ lab.show(ClassicMembership.beat)
 #
 # B is frozen here and resumes ten seconds later. Its session timeout is 6 s.
 #
-# 1. Step on. The coordinator's clock runs out first: after 6 s without a heartbeat the session
-#    ends, and A and C share B's partitions. B knows nothing of it. When it resumes, its own clock
-#    has run out as well: more than `max.poll.interval.ms`, 10 s here, has passed since its last
-#    poll. So it says that it is leaving, though it is already out.
-# 2. Press Home, and fork the story with `consumer`. There the group sets the session timeout, to 45
-#    s, so B is still a member when it resumes, and its partitions have no reader until then. But B
-#    has exceeded `max.poll.interval.ms`, which is 10 s here: its own client leaves and joins again.
+# 1. Step forward. The coordinator's clock runs out first: after 6 s without a heartbeat the session
+#    ends, and A and C share B's partitions. B does not notice. When B resumes, its own clock has
+#    run out as well: more than `max.poll.interval.ms`, 10 s here, has passed since its last poll.
+#    So it says that it is leaving, though it is already out.
+# 2. Press Home, and fork the story with `consumer`. There the group sets the session timeout (45
+#    s), so B is still a member when it resumes, and its partitions have no reader until then. But B
+#    has exceeded `max.poll.interval.ms` (10 s here), and its own client leaves and rejoins.
 # 3. Press "drop 2", go to "freeze B", and kill A there.
 
 # %% broken tags=["read"]
@@ -516,7 +515,7 @@ panel
 # %% [markdown]
 # ## Your turn
 #
-# **09-8, range by hand.** One topic. `members` are the ids of its subscribers in any order. Range
+# **09-8, range by hand.** `members` are the ids of one topic's subscribers, in any order. Range
 # sorts them and gives each a block of consecutive partitions; when there is a remainder, the first
 # members get one more each. `partitions` is the topic's number of partitions.
 
@@ -542,9 +541,9 @@ lab.check("09-8", range_assignment)
 
 # %% [markdown]
 # **09-9, which clock.** A worker stopped sending heartbeats at `silent_at` (seconds, or None if it
-# never did) and its last poll was at `polled_at`. It never polls again. Who ends its membership,
-# and when: `("coordinator", second)` or `("worker", second)`? A worker that is silent is frozen: it
-# can do nothing itself.
+# never stopped) and its last poll was at `polled_at`. It never polls again. Who ends its
+# membership, and when: `("coordinator", second)` or `("worker", second)`? A worker that is silent
+# is frozen: it can do nothing itself.
 
 
 # %% 09-9 tags=["stub"]
@@ -571,20 +570,20 @@ lab.check("09-9", who_ends_it)
 #
 # <details><summary><b>1. What happens when a consumer joins a group?</b></summary>
 # It finds the coordinator, the leader of one partition of `__consumer_offsets`, and joins. Classic:
-# all members join again, one of them computes the assignment, SyncGroup distributes it. Consumer
-# protocol: the coordinator computes a target, and tells each member its part in the answers to
-# its heartbeats.
+# all members rejoin, one of them computes the assignment, and SyncGroup distributes it. Consumer
+# protocol: the coordinator computes a target, and tells each member its part in the answers to its
+# heartbeats.
 # <i>Follow-up:</i> which partitions stop meanwhile? <b>Weak:</b> "Kafka rebalances." <b>Good:</b>
 # join, sync, leader. <b>Strong:</b> keeps the three protocols apart, and says what each waits for.
 # Evidence: <a href="#Three-workers-start">Three workers start</a>.
 # </details>
 # <details><summary><b>2. Eager, cooperative, KIP-848: what is the difference?</b></summary>
-# Eager: all give back everything and wait for the slowest. Cooperative: only what moves is given
-# back, in two rebalances, and the second waits for the slowest too. KIP-848: no common moment; a
-# partition moves when its owner has given it back and the new one asks.
+# Eager: all members give back everything and wait for the slowest. Cooperative: only what moves is
+# given back, in two rebalances, and the second waits for the slowest too. KIP-848: nothing waits
+# for all members; a partition moves when its owner has given it back and the new owner asks.
 # <i>Follow-up:</i> does the sticky assignor avoid the stop? <b>Weak:</b> "cooperative is faster."
 # <b>Good:</b> what stops. <b>Strong:</b> knows that sticky is eager, and that the default list
-# picks range. Evidence: <a href="#A-worker-joins-while-another-is-busy">A worker joins</a>.
+# selects range. Evidence: <a href="#A-worker-joins-while-another-is-busy">A worker joins</a>.
 # </details>
 # <details><summary><b>3. session.timeout.ms or max.poll.interval.ms: which one fired?</b></summary>
 # A silent process is removed by the coordinator after the session timeout. A living process that
@@ -596,14 +595,14 @@ lab.check("09-9", who_ends_it)
 # <details><summary><b>4. What do you gain from static membership, and what does it
 # cost?</b></summary>
 # A restart within the session timeout causes no rebalance, and caches stay useful. Meanwhile no
-# worker reads its partitions, and a crash is noticed just as late.
+# worker reads the member's partitions, and a crash is noticed only after that timeout.
 # <i>Follow-up:</i> two workers have the same instance id: who loses? <b>Weak:</b> "a fixed id."
 # <b>Good:</b> no LeaveGroup. <b>Strong:</b> sizes the timeout between a restart and a bearable
-# outage; classic fences the older one, KIP-848 refuses the newer one. Evidence:
+# outage; classic fences the older one, and KIP-848 refuses the newer one. Evidence:
 # <a href="#Deeper:-A-worker-restarts">A worker restarts</a>.
 # </details>
 # <details><summary><b>5. The lag grows. Do you add consumers?</b></summary>
-# Not before looking: beyond the partition count they are idle, a hot partition still has one
+# Not before looking: consumers beyond the partition count are idle, a hot partition still has one
 # reader, and in a storm the new ones fail like the others.
 # <i>Follow-up:</i> what do you look at first? <b>Weak:</b> "scale out." <b>Good:</b> partition
 # count and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy,
@@ -616,7 +615,7 @@ lab.check("09-9", who_ends_it)
 # billing  orders  0          4100            61877           57777  -            -     -
 # billing  orders  1          4100            61902           57802  -            -     -
 # billing  orders  2          4100            61854           57754  -            -     -</pre>
-# The group is rebalancing, and if it still is a minute later, with the same offsets, it is a storm:
+# The group is rebalancing. If it still is a minute later, with the same offsets, this is a storm:
 # no member keeps a partition long enough to commit. Compare the time that a full batch takes with
 # max.poll.interval.ms. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
@@ -667,9 +666,9 @@ lab.check("09-10", needless_moves)
 # %% [markdown]
 # ## Deeper: The coordinator and its death
 #
-# A group's id determines which partition of `__consumer_offsets` stores it, and that partition's
-# leader is the coordinator. The cell looks up twenty groups, then kills the coordinator of one of
-# them.
+# A group's id determines which partition of `__consumer_offsets` stores the group, and that
+# partition's leader is the coordinator. The cell looks up the coordinators of twenty groups, then
+# kills the coordinator of one of them.
 
 # %% coordinator tags=["both"]
 from engine.coordinators.offsets_topic import partition_for
@@ -719,65 +718,85 @@ def coordinator(cluster):
 lab.both(coordinator)
 
 # %% [markdown]
-# Groups are spread over the brokers. Another replica of that partition becomes its leader, loads
-# the group's records and continues with the same generation. The members notice the lost
-# connection, or get `NOT_COORDINATOR`, the answer of every other broker, and look up the
-# coordinator again.
+# Groups are spread over the brokers. When a coordinator dies, another replica of its partition
+# becomes the leader, loads the group's records and continues with the same generation. The members
+# notice the lost connection, or get `NOT_COORDINATOR`, the answer from every other broker, and look
+# up the coordinator again.
 
 # %% [markdown]
 # ## Deeper: Lag and scaling
 #
-# Three partitions have a backlog, and a worker needs 10 ms for a record. How fast do one, three and
-# six workers read it?
+# A topic has a backlog, and a worker needs 10 ms for a record. How fast do workers read the backlog
+# with one, three or six partitions? And who reads which record when B leaves?
 
 # %% scaling tags=["both"]
 import time
 
 from lessons.nb09_groups.workers import Team
 
-work_s, backlog = 0.01, 600
-counts = (1, 3, 6)
+work_s, backlog = 0.01, 300
+cases = {"1 worker, 3 partitions": (1, 3), "3 workers, 3 partitions": (3, 3),
+         "6 workers, 3 partitions": (6, 3), "6 workers, 1 partition": (6, 1),
+         "6 workers, 6 partitions": (6, 6)}  # fmt: skip
 
 
-def shares_of(team):
-    return " ".join(map(str, sorted(map(len, team.owned.values()), reverse=True)))
-
-
-def drain(cluster, count):
-    topic = f"lag-{count}"
-    cluster.create_topic(topic, partitions=3)
+def drain(cluster, count, partitions):
+    topic = f"lag-{count}-{partitions}"
+    cluster.create_topic(topic, partitions=partitions)
     with Team(cluster, (topic,), topic, "range") as team:
         for number in range(count):
             team.add("ABCDEF"[number], work_s=work_s)
-        team.covered(3)
-        team.write(topic, backlog, partitions=3)
+        team.covered(partitions)
+        team.write(topic, backlog, partitions)
         began = time.monotonic()
         team.wait(lambda t: t.processed >= backlog, 60, "the backlog to be read")
         rate = lab.measured(backlog / (time.monotonic() - began), "records/s")
-        seen = {"records a second": rate, "partitions of each worker": shares_of(team)}
-        if count > 3:
+        seen = {"records a second": rate, "partitions of each worker": team.shares}
+        if count > partitions > 1:
             team.remove("A")
-            team.wait(lambda t: sum(map(len, t.owned.values())) == 3, 30, "another reader")
-            seen["and when A has left"] = shares_of(team)
+            team.wait(lambda t: sum(map(len, t.owned.values())) == partitions, 30, "a reader")
+            seen["and when A has left"] = team.shares
         return seen
 
 
+def ten_records(cluster):
+    cluster.create_topic("ten", partitions=3)
+    with Team(cluster, ("ten",), "ten", "range") as team:
+        for name in "ABC":
+            team.add(name)
+        team.covered(3)
+        team.write("ten", 5, 3)
+        team.wait(lambda t: t.processed == 5, 30, "5 records")
+        team.remove("B")
+        team.covered(3)
+        team.write("ten", 5, 3)
+        team.wait(lambda t: len(t.readers) == 10, 30, "10 records")
+        by_partition = {0: "", 1: "", 2: ""}
+        for (index, _), name in sorted(team.readers.items()):
+            by_partition[index] += name
+        return {f"partition {index}": " ".join(by_partition[index]) for index in by_partition}
+
+
 def scaling(cluster):
-    return {f"workers: {count}": drain(cluster, count) for count in counts}
+    found = {name: drain(cluster, *case) for name, case in cases.items()}
+    return found | {"who reads each of ten records; B leaves after five": ten_records(cluster)}
 
 
 lab.both(scaling)
 
 # %% [markdown]
-# Three workers are about three times as fast as one. Of six, three have no partition: the partition
-# is the unit of parallelism. They are standbys: one of them took over when A left. Divide the rate
-# that you need by one worker's rate: that is the minimum number of partitions.
+# Three workers are about three times as fast as one. Of six workers, three have no partition: the
+# partition is the unit of parallelism. Those three are standbys: one of them took over when A left.
+# With one partition, six workers are as fast as one worker, but with six partitions they all work.
+# Divide the rate that you need by one worker's rate: the result is the minimum number of
+# partitions. In the last rows, a partition has one reader at a time, and after B has left, another
+# worker continues where B stopped.
 
 # %% [markdown]
 # ## Deeper: Two members of one name
 #
-# A second worker starts with a `group.instance.id` that a running one already has, in both
-# protocols.
+# In both protocols, a second worker starts with a `group.instance.id` that a running worker already
+# has.
 
 # %% one-name tags=["both"]
 from lessons.nb09_groups.workers import Team, at_once
@@ -807,8 +826,8 @@ lab.both(same_name)
 # %% [markdown]
 # ## Deeper: Join and sync, request by request
 #
-# Two members without a client library: this cell sends each request itself, so you see what a
-# library does for you. The first one founds the group. Then the second one knocks.
+# Here are two members without a client library: this cell sends each request itself, so you see
+# what a library does for you. The first member founds the group. Then the second one knocks.
 
 # %% by-hand tags=["both"]
 from lessons.nb09_groups.by_hand import ByHand
@@ -848,18 +867,20 @@ lab.both(by_hand)
 
 # %% [markdown]
 # The coordinator never calls a member: the member learns of a rebalance from the answer to its next
-# heartbeat, and joins again. JoinGroup is a meeting: its answer waits until all the members have
-# come. Only the leader learns who the members are, and each member learns only its own partitions.
-# The first member leads, and when it leaves, another does. With the consumer protocol all of this
-# is one request, ConsumerGroupHeartbeat, and the coordinator never waits for all.
+# heartbeat, and rejoins. JoinGroup is a meeting: its answer waits until all the members have
+# joined. Only the leader learns who the members are, and each member learns only its own
+# partitions. The first member leads, and when it leaves, another one leads. With the consumer
+# protocol, all of this is one request, ConsumerGroupHeartbeat, and the coordinator never waits for
+# all the members.
 
 # %% [markdown]
 # ## Deeper: A worker restarts
 #
-# A deployment restarts B: it closes its consumer and is back four seconds later. That happens in
+# A deployment restarts B: B closes its consumer and is back four seconds later. This happens in
 # three groups. In two of them the workers have a `group.instance.id`, a name that survives the
-# restart: they are static members, with a session of 30 s or of 3 s. In the third they have no such
-# name: they are *dynamic*. While B is away, ten records are written to each partition.
+# restart: they are static members, with a session timeout of 30 s in one group and 3 s in the
+# other. In the third group, they have no such name: they are *dynamic*. While B is away, ten
+# records are written to each partition.
 
 # %% 09-5 tags=["stub", "predict"]
 lab.predict("09-5")
@@ -901,20 +922,21 @@ lab.verdict("09-5", outcome)
 
 # %% [markdown]
 # A static member does not leave when it closes. The coordinator keeps its place and its partitions
-# until `session.timeout.ms` is over, and a member that comes back under the name gets both, without
-# a rebalance. Its member id is a new one all the same. No partition changed hands, so no worker had
-# to load a cache again. The price: no worker reads B's partitions in the meantime, and after a real
-# crash their records wait out the same timeout.
+# until `session.timeout.ms` has passed, and a member that comes back under the same name gets both
+# without a rebalance. Its member id is new all the same. No partition changed hands, so no worker
+# had to load a cache again. The price: no worker reads B's partitions in the meantime, and after a
+# real crash their records wait out the same timeout.
 #
-# Where the session is shorter than the restart, the others take over, and B's return is another
-# rebalance. A dynamic member leaves at once, which also makes two rebalances. So make the session
-# longer than a restart, and shorter than an outage that you can bear.
+# Where the session is shorter than the restart, the others take over, and B's return causes another
+# rebalance. A dynamic member leaves at once, which also causes two rebalances. So make the session
+# timeout longer than a restart, but shorter than an outage that you can bear.
 
 # %% [markdown]
 # ## Deeper: Four ways to go
 #
 # Two workers share two partitions. One of them is a separate process that closes, is killed, is
-# frozen, or gets stuck in one record. When does the other worker have both partitions?
+# frozen, or gets stuck on one record. When does the other worker have both partitions? The session
+# timeout is 6 s, except in a second kill, where it is 12 s.
 
 # %% ways-to-go tags=["both"]
 from contextlib import closing
@@ -922,9 +944,8 @@ from contextlib import closing
 from kit.group_panel.crew import Crew
 from lessons.nb09_groups.workers import Team, at_once
 
-ways = ("remove", "kill", "freeze", "stuck")
-settings = {"session.timeout.ms": 6_000, "max.poll.interval.ms": 15_000,
-            "auto.commit.interval.ms": 60_000}  # so that a commit comes with a close  # fmt: skip
+ways = {"remove": 6, "kill": 6, "kill, 12 s": 12, "freeze": 6, "stuck": 6}  # sessions in seconds
+max_poll_interval_s = 20
 everything = {(partition, offset) for partition in range(2) for offset in range(20)}
 
 
@@ -935,14 +956,17 @@ def processed_by(crew, name):
 
 
 def heard(lines):
-    return [line.kind for line in lines if line.kind in ("lost", "revoked")]
+    return [line for line in lines if line.kind in ("lost", "revoked")]
 
 
 def goes(cluster, way):
-    topic, work_ms = f"orders-{way}", 60_000 if way == "stuck" else 0
+    topic, work_ms = f"orders-{way[:4]}-{ways[way]}", 60_000 if way == "stuck" else 0
+    settings = {"session.timeout.ms": 1000 * ways[way],
+                "max.poll.interval.ms": 1000 * max_poll_interval_s,
+                "auto.commit.interval.ms": 60_000}  # a commit comes with a close  # fmt: skip
     cluster.create_topic(topic, partitions=2)
-    with (Team(cluster, (topic,), topic, "range", settings) as team,
-          closing(Crew(cluster.bootstrap, topic, topic, settings, work_ms)) as crew):  # fmt: skip
+    crew = Crew(cluster.bootstrap, topic, topic, settings, work_ms, commits_lost=True)
+    with Team(cluster, (topic,), topic, "range", settings) as team, closing(crew):
         stays, goer = team.add("stays"), crew.add("range")
         team.wait(lambda _: len(stays.owned) == 1, 30, "a partition each")
         team.write(topic, 20, partitions=2)
@@ -952,7 +976,7 @@ def goes(cluster, way):
         by_goer = processed_by(crew, goer)
         began = team.now_us
         if way != "stuck":
-            getattr(crew, way)(goer)  # a clean close, SIGKILL, or SIGSTOP
+            getattr(crew, way.split(",")[0])(goer)  # a clean close, SIGKILL, or SIGSTOP
         team.wait(lambda _: len(stays.owned) == 2, 60, "both partitions")
         seconds = (team.now_us - began) / 1e6
         team.write(topic, 20, partitions=2)
@@ -961,18 +985,19 @@ def goes(cluster, way):
         by_none = everything - by_goer - {*stays.processed}
         found = {"seconds": lab.measured(seconds, "s"),
                  "it waited for": "nothing" if seconds < 4 else
-                 "the session" if seconds < 11 else "the poll interval",
+                 "the session" if seconds < ways[way] + 5 else "the poll interval",
                  "records processed twice, and never": [len(by_both), len(by_none)]}  # fmt: skip
         if way == "freeze":
             crew.lines(), crew.thaw(goer)
             told = []
             team.wait(lambda _: told.extend(crew.lines()) or heard(told), 20, "a callback")
-            found["the frozen one hears"] = heard(told)[0]
+            found["the frozen one hears"] = heard(told)[0].kind
+            found["a commit in that callback"] = heard(told)[0].why
         return found
 
 
 def four_ways(cluster):
-    return at_once(ways, lambda way: goes(cluster, way))
+    return at_once((*ways,), lambda way: goes(cluster, way))
 
 
 lab.both(four_ways)
@@ -980,42 +1005,60 @@ lab.both(four_ways)
 # %% [markdown]
 # A clean close sends LeaveGroup, and the rebalance begins at once. No message reports a dead or
 # frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is not a dead
-# process: its heartbeats keep arriving. Its own client leaves, after `max.poll.interval.ms`. The
-# frozen one resumed afterward, and learned from `lost` that its partitions had gone to another
-# member. No record is skipped. The killed and the frozen one had processed ten records without
-# committing them, so these are processed again: here only a clean close commits. So a long session
-# timeout delays recovery from a crash, and a long poll interval delays recovery from a stuck loop.
+# process: its heartbeats keep arriving. After `max.poll.interval.ms` (20 s here), its own client
+# leaves. The frozen process resumed afterward, and learned from the callback `lost` that its
+# partitions had gone to another member. A commit in that callback is refused. No record is skipped.
+# The killed process and the frozen process had each processed ten records without committing them,
+# so these records are processed again: here only a clean close commits. So a long session timeout
+# delays recovery from a crash, and a long poll interval delays recovery from a stuck loop.
 
 # %% [markdown]
 # ## Deeper: What a listener hears
 #
-# A consumer learns through callbacks when partitions come and go. Here each callback for partitions
-# that go takes two seconds, like one that writes out a cache. D joins three workers, in three
-# protocols.
+# A consumer learns through callbacks when partitions come and go. Here the callback for partitions
+# that go takes one second in A, two in B and three in C, as if it wrote out a cache. Then the
+# callback commits what the worker has processed; nothing else commits. D joins A, B and C in each
+# of three protocols.
 
 # %% listeners tags=["both"]
+from kit.drawings.spans import Spans
 from lessons.nb09_groups.workers import Team, at_once
 
-handler_s, protocols = 2.0, ("range", "cooperative-sticky", "consumer")
+protocols, commits = ("range", "cooperative-sticky", "consumer"), True  # also False
+takes_s, drawn = {"A": 1.0, "B": 2.0, "C": 3.0, "D": 0.0}, {}
+
+
+def write_out(worker, partitions):
+    worker.rest(takes_s[worker.name])
+    if commits:
+        worker.commit(partitions)
 
 
 def listeners(cluster, protocol):
-    topic = f"orders-{protocol}"
+    topic, by_hand = f"orders-{protocol}", {"enable.auto.commit": False}
     cluster.create_topic(topic, partitions=7)
-    with Team(cluster, (topic,), topic, protocol, handler_s=handler_s) as team:
+    with Team(cluster, (topic,), topic, protocol, by_hand, on_revoke=write_out) as team:
         for name in "ABC":
             team.add(name)
         team.covered(7)
-        since = team.now_us
+        team.write(topic, 70, 7)
+        team.wait(lambda t: t.processed == 70, 30, "70 records")
+        before, since = team.generation, team.now_us
         team.add("D")
         team.covered(7)
+        team.write(topic, 70, 7)
+        team.wait(lambda t: len(t.offsets) == 140, 30, "70 more")
+        drawn[cluster.name, protocol] = Spans("D joins", team.steps(since), "seconds")
         gone = [line for line in team.lines(since) if line.kind == "revoked"]
         came = [line.fields for line in team.lines(since) if line.kind == "assigned"]
         empty = {each["client"] for each in came if not each["partitions"]}
         return {
+            "generations": team.generation - before,
             "members that give back": len({line.fields["client"] for line in gone}),
             "partitions given back": sum(len(line.fields["partitions"]) for line in gone),
             "assigned before it was given back": team.too_early(since),
+            "records processed twice": team.processed - len(team.offsets),
+            "callbacks outside poll": sum(each.strays for each in team.workers.values()),
             "D hears of an assignment": lab.measured(team.count("D", "assigned"), "×"),
             "members that hear of an empty one": lab.measured(len(empty), "of 4"),
         }
@@ -1025,21 +1068,25 @@ def d_joins(cluster):
     return at_once(protocols, lambda protocol: listeners(cluster, protocol))
 
 
-lab.both(d_joins)
+display(lab.both(d_joins), drawn["engine", "range"])
 
 # %% [markdown]
-# Eager: every member hears that all of its partitions go, and then which ones come, even if they
-# are the same. In the other two, only the member that gives something up hears that it goes. A
-# cooperative group rebalances twice here, so D hears twice what it gets, and each time every
-# member's `assigned` is called, often with an empty list. In all three, no member gets a partition
-# before its owner's callback has ended, so a commit in that callback reaches the coordinator in
-# time. Callbacks run inside `poll`. A member removed from its group hears `lost` instead: its
-# partitions already belong to others, and a commit there is refused.
+# Eager: every member hears that all of its partitions are going, and then which ones are coming,
+# even if they are the same. The picture shows the steps: each member gives back its partitions,
+# then joins and waits for the slowest. In the other two protocols, only the member that gives up a
+# partition hears that it is going. A cooperative group rebalances twice here, so D hears twice what
+# it gets, and each time every member's `assigned` is called, often with an empty list. In all
+# three, no member gets a partition before the previous owner's callback has ended. So a commit in
+# that callback reaches the coordinator in time, and no record is processed twice. Set
+# `commits = False`: the new owner of a partition then begins at the partition's first record.
+# Callbacks run inside `poll`, in the thread of the loop. A member removed from its group hears
+# `lost` instead: its partitions already belong to others, and a commit in that callback is refused
+# (*Deeper: Four ways to go*).
 
 # %% [markdown]
 # ## Deeper: Refused
 #
-# What a coordinator does not accept.
+# This cell sends requests that a coordinator does not accept.
 
 # %% refused tags=["both"]
 from lessons.nb09_groups.by_hand import ByHand
@@ -1067,18 +1114,19 @@ lab.both(refused)
 
 # %% [markdown]
 # The group chooses an assignor that every member offers. That is why a change of assignor takes two
-# deployments: first all members offer both, then the old one is removed. The broker bounds the
+# deployments: first all members offer both, and then the old one is removed. The broker limits the
 # session timeout (`group.min.session.timeout.ms`, `group.max.session.timeout.ms`), but not the poll
 # interval, which only the client knows.
 
 # %% [markdown]
 # ## Deeper: With and without a group
 #
-# Two readers that choose their own partitions (`assign`), two groups, and a group of two all read
-# the same 100 records.
+# Two readers that choose their own partitions (`assign`), a group of one, and a group of two all
+# read the same 100 records. A third reader chooses only partition 1, and then a partition is added
+# to the topic.
 
 # %% without-group tags=["both"]
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -1087,14 +1135,20 @@ from lessons.nb09_groups.workers import Team
 count = 100
 
 
-def by_assign(cluster):
+@contextmanager
+def by_assign(cluster, *partitions):
     settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused"}
-    more = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
+    more = {"auto.offset.reset": "earliest", "enable.auto.commit": False,
+            "topic.metadata.refresh.interval.ms": 1000, "log_level": 0}  # fmt: skip
     consumer = Consumer(settings | more)
-    consumer.assign([TopicPartition("orders", 0), TopicPartition("orders", 1)])
-    read = [each.value() for each in consumer.consume(count, 20)]
-    consumer.close()
-    return len(read)
+    consumer.assign([TopicPartition("orders", each) for each in partitions])
+    with closing(consumer):
+        yield lambda most, for_s=20: [each.partition() for each in consumer.consume(most, for_s)]
+
+
+def all_by_assign(cluster):
+    with by_assign(cluster, 0, 1) as read:
+        return len(read(count))
 
 
 def before_poll(cluster):
@@ -1118,17 +1172,27 @@ def without_group(cluster):
         offsets = [set(each.processed) for each in two.workers.values()]
         owned, alone = [had, *two.owned.values()], one.processed
         shares = [len(each.processed) for each in two.workers.values()]
+        assigned = [all_by_assign(cluster), all_by_assign(cluster)]
         two.write("orders", 60, partitions=1)  # all in partition 0
         two.wait(lambda team: team.processed == count + 60, 30, "60 more")
+        uneven = [len(each.processed) for each in two.workers.values()]
+        with by_assign(cluster, 1) as read:
+            two.add_partitions("orders", 3)
+            two.covered(3)
+            two.write("orders", 30, partitions=3)
+            two.wait(lambda team: len(team.offsets) == count + 90, 30, "30 more")
+            chosen = read(60) + read(1, for_s=3)
         return {
-            "two readers by assign": [by_assign(cluster), by_assign(cluster)],
+            "two readers by assign": assigned,
             "the group of one": alone,
             "partitions of A alone, then of A and B": [" ".join(map(str, each)) for each in owned],
             "the group of two": shares,
-            "and with 60 more in one partition": [
-                len(each.processed) for each in two.workers.values()
-            ],
+            "and with 60 more in one partition": uneven,
             "records that both of the two got": len(offsets[0] & offsets[1]),
+            "a partition is added: of each the group has read": [
+                sum(index == each for index, _ in two.offsets) for each in range(3)
+            ],
+            "and the reader that chose partition 1": [chosen.count(each) for each in range(3)],
             "is the reader by assign a member": "unused" in cluster.snapshot()["groups"],
             "a member before its first poll": before_poll(cluster),
         }
@@ -1137,19 +1201,23 @@ def without_group(cluster):
 lab.both(without_group)
 
 # %% [markdown]
-# A group divides the partitions among its members, not the records, so a frequent key makes one
-# share large. Each group gets everything, and so does a reader that assigns. Reading removes
-# nothing. A new `group.id` is a new reader, and `auto.offset.reset` says where it begins. This
-# client joins from a thread of its own as soon as it subscribes; the Java client joins in its first
-# `poll`.
+# A group divides the partitions, not the records, among its members, so a frequent key makes one
+# share large. Each group gets every record. A reader that uses `assign` gets every record of the
+# partitions that it chose. A group notices an added partition, but a reader that uses `assign` does
+# not. Reading removes nothing. A new `group.id` means a new reader, and `auto.offset.reset` says
+# where it begins. This client joins from a thread of its own as soon as it subscribes, but the Java
+# client joins in its first `poll`.
 
 # %% [markdown]
 # ## Deeper: What begins a rebalance
 #
-# A subscribes to a pattern, `^events.*`. Each thing below happens once, and then two more that are
-# none of the group's business.
+# A subscribes to a pattern, `^events.*`. Then eight things happen, one after the other; the last two
+# are none of the group's business. For each of them, the cell notes how many generations begin and
+# how many partitions move to another member. The silent member is a `ByHand` with a session timeout
+# of three seconds: it joins and then sends no heartbeat.
 
 # %% triggers tags=["both"]
+from lessons.nb09_groups.by_hand import ByHand
 from lessons.nb09_groups.workers import Team
 
 
@@ -1158,25 +1226,32 @@ def triggers(cluster):
     with Team(cluster, ("^events.*",), "triggers", "range") as team:
         team.add("A")
         team.covered(2)
-        seen, last = {}, team.count("A", "assigned")
+        seen, last = {}, (team.generation, team.owners)
 
-        def note(what, partitions):
+        def note(what):
             nonlocal last
-            team.covered(partitions)
-            seen[what], last = team.count("A", "assigned") > last, team.count("A", "assigned")
+            now = team.generation, team.owners
+            moved = sum(last[1].get(each, name) != name for each, name in now[1].items())
+            seen[what], last = [now[0] - last[0], moved], now
 
-        team.add("B"), note("a member joins", 2)
-        team.remove("B"), note("a member leaves", 2)
-        team.add_partitions("events", 4), note("partitions are added", 4)
+        team.add("B"), team.covered(2), note("a member joins")
+        team.remove("B"), team.covered(2), note("a member leaves")
+        with ByHand(cluster, "triggers", session_ms=3_000, topic="events") as silent:
+            silent.join(), silent.sync()
+            silent.synced(), note("a member joins that is silent")
+            team.covered(2), note("its session ends")
+        team.add_partitions("events", 4), team.covered(4), note("partitions are added")
         cluster.create_topic("events.eu", partitions=1)
-        note("a topic that matches is created", 5)
+        team.covered(5), note("a topic that matches is created")
         cluster.create_topic("payments", partitions=1)
-        note("another topic is created", 5)
-        team.write("events", 40, partitions=4), note("records are written", 5)
+        team.covered(5), note("another topic is created")
+        team.write("events", 40, partitions=4)
         team.wait(lambda t: t.processed == 40, 30, "all records")
+        note("records are written")
         team.write("events.eu", 10, partitions=1)
         team.wait(lambda t: t.processed == 50, 30, "the records of the new topic")
-        return seen | {
+        return {
+            "generations that begin, and partitions that move": seen,
             "records of the new topic that are read": team.processed - 40,
             "partitions that ever had two owners": team.too_early(),
         }
@@ -1185,23 +1260,28 @@ def triggers(cluster):
 lab.both(triggers)
 
 # %% [markdown]
-# The group learns of new partitions and topics when a client refreshes its metadata, after
-# `metadata.max.age.ms` (5 minutes) at the latest, and then reads them. Here the clients refresh it
-# every second. Through all of these rebalances no partition had two owners. In the consumer
-# protocol the broker notices them by itself, and the pattern may be sent to the broker (RE2/J).
+# The group learns of new partitions and topics when a client refreshes its metadata, which happens
+# after `metadata.max.age.ms` (5 minutes) at the latest. Then the group reads them. Here the clients
+# refresh their metadata every second. Through all of these rebalances no partition had two owners.
+# In the consumer protocol the broker notices new partitions and topics by itself, and the pattern
+# may be sent to the broker (RE2/J).
 
 # %% [markdown]
 # ## Deeper: How size and rounds count
 #
-# In virtual time: one more member joins a group of 3, 30 and 100. How long is it until nothing
-# moves anymore, and how many generations does that take? Meanwhile an eager group stops; a
-# cooperative one keeps reading what does not move.
+# In virtual time, one more member joins a group of 3, one of 30 and one of 100. How long does it
+# take until nothing moves anymore, and how many generations does that take? Meanwhile an eager
+# group stops, but a cooperative one keeps reading what does not move. Then the cell varies two
+# settings, which decide how long a new group of three waits for more members, and how long a member
+# whose loop is stuck holds up the others. Finally, members join, leave, die and freeze at random.
 
 # %% size tags=["sim"]
+from kit import lab
 from kit.group_panel import members
 from lessons.nb09_groups import virtual_group as groups
 
 sizes = (3, 30, 100)  # also 300, in a minute or two
+delays_ms, intervals_ms, random_steps = (0, 3_000), (10_000, 20_000), 60
 
 for size in sizes:
     for assignor in ("range", "cooperative-sticky"):
@@ -1212,14 +1292,37 @@ for size in sizes:
         rounds = groups.generation(world, "billing") - before
         print(f"{size:4} members  {assignor:20} {seconds:5.1f} s  generations: {rounds}")
 
+for ms in delays_ms:
+    world = lab.world(seed=9, settings={"group.initial.rebalance.delay.ms": ms})
+    world.create_topic("orders", partitions=6)
+    for name in "ABC":
+        members.join(world, name, "orders", "billing")
+    seconds = groups.until_calm(world, "billing")
+    print(f"group.initial.rebalance.delay.ms {ms}: 3 new members, {seconds:.1f} s, "
+          f"generations: {groups.generation(world, 'billing')}")  # fmt: skip
+
+for ms in intervals_ms:
+    world = groups.with_a_stuck_member(ms)
+    members.join(world, "new", "orders", "billing")
+    seconds = groups.until_calm(world, "billing")
+    print(f"max.poll.interval.ms {ms}: 1 of 3 members is stuck, {seconds:.1f} s")
+
+for protocol in members.PROTOCOLS:
+    world, most = groups.at_random(protocol, random_steps)
+    print(f"{random_steps} random steps  {protocol:20} generations: "
+          f"{groups.generation(world, 'billing')}, most readers of one partition: {most}")  # fmt: skip
+
 # %% [markdown]
-# Every member learns of the rebalance from its next heartbeat (3 s apart), and the slowest one sets
-# the pace. So size alone costs little, but one member that polls late costs everything.
+# Every member learns of the rebalance from its next heartbeat (heartbeats are 3 s apart), and the
+# slowest member sets the pace. So size alone costs little, but one member that polls late costs
+# everything: the others wait for it until its `max.poll.interval.ms` has passed. The initial delay
+# makes a new group wait, so that its first members do not each begin a generation.
 
 # %% [markdown]
 # ## Deeper: Heartbeats
 #
-# In virtual time: how many heartbeats come in 30 s, and what is the effect of one that is two
+# This run is in virtual time. The diagram shows a member from its first request to its first
+# heartbeat. How many heartbeats follow in 30 s, and what is the effect of one heartbeat that is two
 # seconds late?
 
 # %% heartbeats tags=["sim"]
@@ -1236,18 +1339,20 @@ for interval_ms in (2_000, 5_500):
     settings = {"session.timeout.ms": session_ms, "heartbeat.interval.ms": interval_ms,
                 "enable.auto.commit": False}  # a commit counts as a heartbeat  # fmt: skip
     members.join(world, "A", "orders", "billing", settings=settings)
-    world.run(for_s=10)
+    began = Conversation(world, "billing", whole=True).run(for_s=10)
     talk = Conversation(world, "billing").run(for_s=30)
     brokers = " ".join(map(str, sorted(talk.brokers)))
     groups.delay_heartbeat(world, "billing", "A", late_ms)
     world.run(for_s=15)
     print(f"every {interval_ms} ms: {talk.quiet_heartbeats} in 30 s, to broker {brokers}; "
           f"one late: {groups.expired(world, 'billing')} sessions ended")  # fmt: skip
+began
 
 # %% [markdown]
-# The defaults are 3 s and 45 s, so fourteen heartbeats in a row may be lost. With the consumer
-# protocol the broker sets both (`group.consumer.heartbeat.interval.ms`, 5 s;
-# `group.consumer.session.timeout.ms`, 45 s), and a client that sets its own is refused.
+# By default, heartbeats are 3 s apart and the session timeout is 45 s, so fourteen heartbeats in a
+# row may be lost. With the consumer protocol the broker sets both
+# (`group.consumer.heartbeat.interval.ms`, 5 s; `group.consumer.session.timeout.ms`, 45 s), and a
+# client that sets its own values is refused.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -1259,12 +1364,12 @@ for interval_ms in (2_000, 5_500):
 # | session.timeout.ms is 10 s | 45 s since 3.0 (KIP-735); brokers allow 6 s to 30 min | [A slow loop](#A-slow-loop) |
 # | the heartbeat interval is a third of the session timeout | the defaults are 3 s and 45 s, a fifteenth; with the consumer protocol the broker sets both (5 s, 45 s), and a client that sets them is refused | [A slow loop](#A-slow-loop) |
 # | a rebalance stops all consumers | only an eager one does | [A worker joins](#A-worker-joins-while-another-is-busy) |
-# | the sticky assignor removes the pause | it removes moves; it is eager | [A worker leaves](#A-worker-leaves) |
-# | the default assignor is cooperative since 3.0 | the default list is range and cooperative-sticky, and range is used until it is removed from the list | [A worker joins](#A-worker-joins-while-another-is-busy) |
-# | the group leader assigns | in the classic protocol; with `group.protocol=consumer` the coordinator does | [Three workers start](#Three-workers-start) |
-# | messages are divided equally | partitions are, as equally as the assignor can | [Two topics](#Two-topics) |
+# | the sticky assignor removes the pause | it avoids moves, but it is eager | [A worker leaves](#A-worker-leaves) |
+# | the default assignor has been cooperative since 3.0 | the default list is range and cooperative-sticky, and range is used until it is removed from the list | [A worker joins](#A-worker-joins-while-another-is-busy) |
+# | the group leader assigns | only in the classic protocol; with `group.protocol=consumer`, the coordinator does | [Three workers start](#Three-workers-start) |
+# | messages are divided equally | partitions are divided, as equally as the assignor can manage | [Two topics](#Two-topics) |
 # | each consumer gets at least one partition | a member may have none, and is then a standby | [Two topics](#Two-topics) |
-# | a second static member of one name gets an error | classic fences the older one, KIP-848 refuses the newer one | [Two members](#Deeper:-Two-members-of-one-name) |
-# | the coordinator throws a slow consumer out | the consumer's own heartbeat thread leaves | [A slow loop](#A-slow-loop) |
+# | a second static member with the same name gets an error | classic fences the older one, and KIP-848 refuses the newer one | [Two members](#Deeper:-Two-members-of-one-name) |
+# | the coordinator throws a slow consumer out | the consumer's own heartbeat thread makes it leave | [A slow loop](#A-slow-loop) |
 # | computing needs more brokers, and ksqlDB is part of Kafka | workers come and go without a change to the brokers; ksqlDB is a product of Confluent, and a Kafka Streams application is a group with members and lag | [Lag and scaling](#Deeper:-Lag-and-scaling) |
 # | one partition has one consumer | in a consumer group; share groups (KIP-932) let several read it | notebook 01 |

@@ -56,7 +56,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
         )
     if seen == committed and committed is not None:
         if committed > end:
-            return f"{committed} lies behind the end of the log: it is out of range, too."
+            return f"{committed} is past the end of the log: it is out of range, too."
         return f"{committed} is committed, but the log starts at {start}: it is out of range."
     if expected == "error":
         return "There is no valid committed offset, and none means: do not choose one, fail."
@@ -74,7 +74,7 @@ EXERCISE = Exercise(
         "One question comes before all others: is there a committed offset that can still be used?",
         "An offset can be used from the first one in the log up to the end, the end included: "
         "there the next record will be written. Only if it cannot be used does the policy count.",
-        "Check that the committed offset is not None and lies between start and end, both "
+        "Check that the committed offset is not None and is between start and end, both "
         "included; then it is the result. Otherwise look at the policy: the start of the log, its "
         "end, or the word for a failure.",
     ),

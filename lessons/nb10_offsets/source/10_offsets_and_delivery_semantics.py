@@ -2,28 +2,30 @@
 # # 10 · Offsets and delivery semantics
 #
 # A service reads orders and charges a card for each. Then its process is killed. Which orders were
-# charged twice, which never, and who decided that? For each group, the broker keeps one number per
+# charged twice, which never, and who decided? For each group, the broker keeps one number per
 # partition. Everything else is in the loop that you write. This notebook crashes such loops after
-# every line, and counts.
+# every line, and counts the damage.
 #
 # **What you will be able to do**
 #
 # * say for any consumer loop what a crash after each of its lines loses or repeats
 # * tell apart the position, the committed offset and the ends of the log
-# * predict where a consumer starts after a restart, an absence, a rebalance, or a new topic
+# * predict where a consumer starts after a restart, an absence, a rebalance, or the re-creation of
+#   its topic
 # * write a loop that works at least once, and one whose effects happen exactly once
 #
 # **Time:** {minutes}. You need topics and partitions; notebook 09 shows what a rebalance is. Python
-# alone is enough; with a real Kafka, most runs happen on both.
+# alone is enough; with real Kafka, most runs happen on both sides.
 #
 # Each run below has a question before it. Answer first: the run gives the verdict. Then change the
-# values at the top of the run's cell, and run it again.
+# values at the top of the cell, and run it again.
 #
 # ## A loop from a tutorial
 #
-# The loop below is the usual first one. It polls, and it processes each record before it polls
+# The loop below is the usual first attempt. It polls, and processes each record before it polls
 # again. Its client, confluent-kafka, commits by itself: `enable.auto.commit` is on by default. The
-# default interval is 5 s; here it is 100 ms, so that several commits happen within twelve records.
+# default interval is 5 s, but here it is 100 ms, so that several commits happen within twelve
+# records.
 #
 # `lab.crash_test` runs the loop in a process of its own, kills that process with SIGKILL after each
 # line, at several moments, and restarts it. Then the history checker compares what was processed
@@ -78,19 +80,19 @@ display(tests["engine"], outcome)
 lab.verdict("10-1", outcome)
 
 # %% [markdown]
-# The loop does its work in the right order, and still loses a record: the one in hand. librdkafka,
+# The loop does its work in the right order, but still loses a record: the one in hand. librdkafka,
 # the library under confluent-kafka and most other clients, notes a record's offset for the next
-# commit when `poll` *returns* it. A background thread commits that offset. It cannot know that your
-# work on that record has only begun.
+# commit when `poll` *returns* the record. A background thread commits that offset. It cannot know
+# that your work on that record has only just begun.
 #
 # Try `"enable.auto.offset.store": False` in the settings, and `consumer.store_offsets(message)`
 # after `process(message)`. Then the thread commits only finished records. With an interval of 5 s,
 # the crash comes before any commit, and every record is repeated.
 #
-# **The Java client has the same settings and does something else.** It commits *inside* `poll`, and
+# **The Java client has the same settings but does something else.** It commits *inside* `poll`, and
 # only records from earlier polls, which a simple loop has processed by then. Below, the engine's
-# own consumer, which follows the Java client, is killed in virtual time. Each move of a slider is a
-# run of its own.
+# own consumer, which follows the Java client, is killed in virtual time. Each move of a slider
+# starts a new run.
 #
 # A partition's records run upward; time runs to the right. The dashed line is the *position*: how
 # far `poll` has advanced. The solid line is the *committed offset*. Move the crash, then the
@@ -123,11 +125,12 @@ slider = lab.slider(
 slider
 
 # %% [markdown]
-# B begins at the solid line. Records that A had processed above it are processed twice: *at least
-# once*. Only `before` leaves records that no member processes: its solid line was ahead of the
-# work. So one setting, `enable.auto.commit`, means at least once in one client and lost records in
-# another. Check when your client marks an offset as done. In both, auto-commit loses records if the
-# work happens in *another thread*: to the client, a record that you put into a queue is done.
+# B begins at the solid line. Records that A had processed above that line are processed twice: *at
+# least once*. Only `before` leaves records that no member processes: its solid line was ahead of
+# the work. So one setting, `enable.auto.commit`, means at least once in one client and lost records
+# in another. Check when your client marks an offset as done. In both clients, auto-commit loses
+# records if the work happens in *another thread*: to the client, a record that you put into a queue
+# is done.
 #
 # Below is the same run in the Group panel: click it and step with the arrow keys. Press *kill* at
 # another moment to see another future.
@@ -141,8 +144,8 @@ panel
 # ## Two positions
 #
 # A consumer has a **position**, the offset where its next `poll` begins. The group has a
-# **committed offset**. In the next run a consumer reads six records and commits 6. Then a commit of
-# 2 reaches the coordinator, for example an old one that was retried late. The consumer polls again.
+# **committed offset**. In the next run a consumer reads six records and commits offset 6. Then a
+# commit of offset 2 reaches the coordinator, for example a late retry. The consumer polls again.
 # Later it is closed, and another one starts.
 
 # %% 10-2 tags=["stub", "predict"]
@@ -180,14 +183,14 @@ display(outcome)
 lab.verdict("10-2", outcome)
 
 # %% [markdown]
-# Reading on never looks at the committed offset. A consumer reads it once, when it gets a
+# A running consumer never looks at the committed offset. It reads that offset once, when it gets a
 # partition. And the coordinator compares nothing: a lower offset is as good as a higher one, and
 # the last one to arrive counts. That is why Kafka's client does not retry `commitAsync`, and why
 # you should not retry it blindly either (exercise 10-12).
 #
 # The number means *the next offset to read*. All records before it count as done. There is no way
-# to say "9 is done, 3 is not": a group cannot acknowledge single records (share groups, KIP-932,
-# can).
+# to say "9 is done, 3 is not": a group cannot acknowledge individual records (share groups,
+# KIP-932, can).
 #
 # ### Where it is kept
 #
@@ -221,8 +224,8 @@ lab.broker_log(cluster, leader, group)
 #
 # ## A rebalance, and no crash
 #
-# A has processed all twelve records of two partitions, and has not committed yet: its loop commits
-# every hundred records. Now B joins the group. No process dies, no request fails.
+# A has processed all twelve records of two partitions, but has not committed yet: its loop commits
+# every hundred records. Now B joins the group. No process dies, and no request fails.
 
 # %% 10-3 tags=["stub", "predict"]
 lab.predict("10-3")
@@ -260,19 +263,19 @@ display(outcome)
 lab.verdict("10-3", outcome)
 
 # %% [markdown]
-# B starts from the committed offset, and there is none. With the eager strategy `range`, even A
+# B starts from the committed offset, but there is none. With the eager strategy `range`, even A
 # repeats its work: every member gives up all its partitions, and A gets one back as if it were new.
 # With `"cooperative-sticky"`, only the partition that moves is repeated.
 #
 # `on_revoke` is called before the partition moves, while a commit is still accepted: set
 # `commits_in_on_revoke = True`. `on_assign` and `on_lost` come too late: by then the partition has,
-# or may have, another owner. A member that was removed while it stood still gets `on_lost`, and its
+# or may have, another owner. A member that was removed while it was stalled gets `on_lost`, and its
 # commits are refused.
 #
 # ## Remember what was done
 #
 # At least once means: sometimes twice. So the loop below keeps the ids of the orders that it has
-# charged, and skips a repeated one. It commits after each record, synchronously. It is killed after
+# charged, and skips repeated ones. It commits synchronously after each record. It is killed after
 # each line.
 
 # %% 10-4 tags=["stub", "predict"]
@@ -312,19 +315,20 @@ lab.verdict("10-4", outcome)
 
 # %% [markdown]
 # The set is in memory, and dies with the process. It helps against two copies in the log (a second
-# `send()` by the producer's application), not against a crash of the reader.
+# `send()` by the producer's application), but not against a crash of the reader.
 #
-# To help, the id must be stored **with the effect, in one step**: in a row whose primary key is the
-# order's id, with an `INSERT … ON CONFLICT DO NOTHING`, or by a payment service that accepts an
-# idempotency key. Then the second attempt changes nothing, although records are still processed at
-# least once. The id must come from the business. The producer's id and sequence number never reach
-# a consumer, and `(topic, partition, offset)` recognizes a repeated read but not a second copy.
+# To survive a crash, the id must be stored **with the effect, in one step**: in a row whose primary
+# key is the order's id, with an `INSERT … ON CONFLICT DO NOTHING`, or by a payment service that
+# accepts an idempotency key. Then the second attempt changes nothing, although records are still
+# processed at least once. The id must come from the business. The producer's id and sequence number
+# never reach a consumer, and `(topic, partition, offset)` recognizes a repeated read but not a
+# second copy.
 #
 # ## Away for too long
 #
-# A group commits 20 and stops. Its topic has 100 records. Retention removes those before offset 50.
-# The group comes back with the Java client's default, `auto.offset.reset=latest`, and reads to the
-# end. Then order-100 is written.
+# A group commits offset 20 and stops. Its topic has 100 records. Retention removes those before
+# offset 50. The group comes back with the Java client's default, `auto.offset.reset=latest`, and
+# reads to the end. Then order-100 is written.
 
 # %% 10-5 tags=["stub", "predict"]
 lab.predict("10-5")
@@ -364,7 +368,7 @@ lab.verdict("10-5", outcome)
 # Offset 20 is no longer in the log, so the broker answers `OFFSET_OUT_OF_RANGE`, and the reset
 # policy decides. `latest` skips everything, even records that could still be read. The application
 # sees no error. `auto.offset.reset` applies only where there is no valid committed offset: set
-# `removed_before = 10`, and it does nothing.
+# `removed_before = 10`, and the policy does nothing.
 #
 # The same happens when the *offsets* expire, `offsets.retention.minutes` (7 days) after the group
 # becomes empty. A service that was off for longer starts as a new group (Deeper: Where a consumer
@@ -411,10 +415,10 @@ lab.verdict("10-6", outcome)
 
 # %% [markdown]
 # Fetch requests name the topic by its id, so no broker confuses the two topics. But the client
-# refreshes its metadata, learns the new id, and keeps its position: 10. In the new topic that is a
-# valid offset. Nothing fails, and ten records are skipped. The position is out of range only if it
-# is beyond the new end, as with `new = 5`. The committed offsets are gone with the old topic. So
-# stop the consumers before you delete a topic.
+# refreshes its metadata, learns the new id, and keeps its position: 10. In the new topic that
+# position is a valid offset. Nothing fails, but ten records are skipped. The position is out of
+# range only if it is beyond the new end, as with `new = 5`. The committed offsets are gone with the
+# old topic. So stop the consumers before deleting a topic.
 #
 # ## Back to a point in time
 #
@@ -449,11 +453,11 @@ display(outcome)
 lab.verdict("10-7", outcome)
 
 # %% [markdown]
-# The answer is the *first* offset whose timestamp is not smaller. From there you read in log order,
-# and the timestamps no longer matter. So a replay by time may read too much, but misses nothing
-# that follows: filter by the event's own time, and make your effects safe to repeat. A timestamp
-# later than all others has no offset, and what happens then depends on the client: this one goes to
-# the end.
+# The answer is the *first* offset whose timestamp is not earlier than yours. From there you read in
+# log order, and the timestamps no longer matter. So a replay by time may read too much, but it
+# misses nothing that follows. Filter by the event's own time, and make your effects safe to repeat.
+# A timestamp later than all others has no offset, and what happens then depends on the client: this
+# one goes to the end.
 #
 # ## Read the code that did it
 #
@@ -474,8 +478,8 @@ lab.show(Commits.auto, check_commit, Offsets.apply)
 # Write the loop that your own service uses, or one of these, and crash it: commit before the work;
 # commit every five records; work in a `ThreadPoolExecutor`; `try` and `except` around `process`
 # with a commit after it; `seek` back to a record that failed. Besides the crashes, processing fails
-# once for one record, the work is slow, a second application joins, and the process stands still
-# for a while. The picture shows the worst moment.
+# once for one record, the work is slow, a second application joins, and the process freezes for a
+# while. The picture shows the worst moment.
 
 
 # %% break-it tags=["live"]
@@ -495,19 +499,20 @@ def mine(consumer, topic, process):
 lab.crash_test(mine, eng, promise="at least once")
 
 # %% [markdown]
-# An exception that is caught but not handled loses its record as soon as a later one is committed.
+# An exception that is caught but not handled loses its record as soon as a later record is
+# committed.
 #
 # ## Your turn
 #
 # Write two loops; two smaller exercises are in *Deeper* (Where a consumer starts, Commits that
-# overtake). Write your answer over the stub, run it, then run the check, which takes some seconds.
-# `lab.hint("10-9")` gives three hints and then a solution.
+# overtake). Replace the stub with your answer, run it, then run the check, which takes a few
+# seconds. `lab.hint("10-9")` gives three hints and then a solution.
 #
 # **10-9, at least once, and few commits.** Write a loop for `lab.crash_test`. It may commit at most
 # once for every four records, except during rebalances. In all situations (a crash anywhere, a
-# failure of `process`, slow work, a second member, a process that stands still) no record is lost,
-# and a rebalance in which nothing failed repeats nothing. An exception that leaves the loop is
-# fine: the application is restarted.
+# failure of `process`, slow work, a second member, a frozen process) no record may be lost, and a
+# rebalance in which nothing failed must repeat nothing. An exception that leaves the loop is fine:
+# the application is restarted.
 #
 # **10-10, exactly once.** `process(message, idempotency_key=...)` has its effect once for each key.
 # The topic's records all differ, and each of them has to be processed. Choose a key, and the place
@@ -581,9 +586,9 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 #
 # <details><summary><b>1. At most once, at least once, exactly once: what decides it in a consumer?</b></summary>
 # The order of two steps, the effect and the commit. Commit first, and a crash between them loses
-# the record. Effect first, and it repeats it. Exactly once needs both in one step, or an effect
-# that does nothing the second time. <i>Follow-up:</i> which of the three is the default?
-# <b>Weak:</b> "Kafka guarantees at least once." <b>Good:</b> the order of the two steps.
+# the record. Effect first, and the crash repeats the record. Exactly once needs both in one step,
+# or an effect that does nothing the second time. <i>Follow-up:</i> which of the three is the
+# default? <b>Weak:</b> "Kafka guarantees at least once." <b>Good:</b> the order of the two steps.
 # <b>Strong:</b> adds that auto-commit is at least once in the Java client with synchronous work,
 # and loses the record in hand with librdkafka. Evidence: <a href="#A-loop-from-a-tutorial">A loop
 # from a tutorial</a>.
@@ -592,25 +597,25 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 # With a new group, so that the old one keeps its offsets: from the beginning, from an offset, or
 # from a time. Order holds per partition. Effects must be safe to repeat, and the reads hit the
 # disk. <i>Follow-up:</i> where does a replay by time start if clocks disagree? <b>Weak:</b>
-# "auto.offset.reset=earliest." <b>Good:</b> says that this counts only for a group without a valid
+# "auto.offset.reset=earliest." <b>Good:</b> says that this applies only to a group without a valid
 # offset. <b>Strong:</b> names idempotent effects, retention, and the first offset that is not
 # earlier. Evidence: <a href="#Back-to-a-point-in-time">Back to a point in time</a>.
 # </details>
 # <details><summary><b>3. commitAsync failed. Do you send it again?</b></summary>
-# Only if no later commit has been sent: the coordinator takes the last one that arrives, even a
-# lower offset. Usually the next commit covers it. The last commit before closing or in on_revoke
-# should be synchronous. <i>Follow-up:</i> what does a lower committed offset change for a running
+# Only if no later commit has been sent: the coordinator takes the last to arrive, even with a lower
+# offset. Usually the next commit covers it. The last commit before closing or in on_revoke should
+# be synchronous. <i>Follow-up:</i> what does a lower committed offset change for a running
 # consumer? <b>Weak:</b> "yes, always." <b>Good:</b> a number that counts commits. <b>Strong:</b>
-# adds that reading goes on unchanged, and only the next owner notices. Evidence:
+# adds that reading continues unchanged, and only the next owner notices. Evidence:
 # <a href="#Two-positions">Two positions</a>.
 # </details>
 # <details><summary><b>4. Records are processed twice, and no process has crashed. Why?</b></summary>
 # A rebalance: the new owner starts at the committed offset. Commit in on_revoke, choose
 # cooperative-sticky or the consumer protocol, and keep the work between two polls within
 # max.poll.interval.ms. <i>Follow-up:</i> why did A repeat the partition that it kept? <b>Weak:</b>
-# "the producer sent twice." <b>Good:</b> on_revoke. <b>Strong:</b> eager against cooperative, and
-# on_lost comes too late. Evidence: <a href="#A-rebalance,-and-no-crash">A rebalance, and no
-# crash</a>.
+# "the producer sent them twice." <b>Good:</b> on_revoke. <b>Strong:</b> eager versus cooperative,
+# and that on_lost comes too late. Evidence: <a href="#A-rebalance,-and-no-crash">A rebalance, and
+# no crash</a>.
 # </details>
 # <details><summary><b>5. Do you need enable.idempotence for an idempotent consumer?</b></summary>
 # No. At the broker, it removes copies that the producer's client makes. The consumer's repeats come
@@ -626,16 +631,16 @@ lab.check("10-10", lab.crash_evidence(once, eng))
 #
 # Consumer group 'billing' has no active members.
 # </pre>
-# It is stopped. This output does not say whether the 80 records are still there: ask
+# It has stopped. This output does not say whether the 80 records are still there: ask
 # kafka-get-offsets for the earliest offset. If that is above 20, auto.offset.reset decides at the
 # next start. Evidence: <a href="#Away-for-too-long">Away for too long</a>.
 # </details>
 # <details><summary><b>7. A record cannot be processed. What does your consumer do?</b></summary>
-# It classifies the error. One that may pass sends the record to a retry topic, a few times. One
-# that cannot sends it to a dead-letter topic with its origin; the offset is committed after that
-# write. <i>Follow-up:</i> what happens to the order of a key? <b>Weak:</b> "it logs the error and
-# goes on." <b>Good:</b> a cap, and a dead-letter topic. <b>Strong:</b> later records of the key
-# wait behind it. Evidence: <a href="#Deeper:-A-record-that-cannot-be-processed">A record that
+# It classifies the error. If the error may pass, the record goes to a retry topic, a few times. If
+# not, it goes to a dead-letter topic with its origin; the offset is committed after that write.
+# <i>Follow-up:</i> what happens to the order of a key? <b>Weak:</b> "it logs the error and moves
+# on." <b>Good:</b> a cap on attempts, and a dead-letter topic. <b>Strong:</b> later records of the
+# key wait behind it. Evidence: <a href="#Deeper:-A-record-that-cannot-be-processed">A record that
 # cannot be processed</a>.
 # </details>
 #
@@ -659,9 +664,9 @@ lab.quiz("10-14", "a", "c")
 # ## Deeper: The closest replica
 #
 # A consumer can read from the follower in its own rack (KIP-392): set `client.rack` on the
-# consumer, `broker.rack` and `replica.selector.class` on the brokers. Here broker 103 is in rack c,
-# and 101 leads. A consumer in rack c has read A and B from 103. Then the link between 101 and 103
-# is cut. C is written, and 101 acknowledges it when 103 has left the in-sync replicas.
+# consumer, and set `broker.rack` and `replica.selector.class` on the brokers. Here broker 103 is in
+# rack c, and 101 leads. A consumer in rack c has read A and B from 103. Then the link between 101
+# and 103 is cut. C is written, and 101 acknowledges it when 103 has left the in-sync replicas.
 
 # %% 10-8 tags=["stub", "predict"]
 lab.predict("10-8")
@@ -699,14 +704,14 @@ lab.verdict("10-8", outcome)
 
 # %% [markdown]
 # A follower serves only what it knows to be committed, up to its own high watermark. A follower
-# that hears nothing stands still, and so does its reader. The reader sees no error, and its lag
-# against the follower's high watermark is 0. The client asks the leader again when the follower
-# answers with an error, or after some minutes (`metadata.max.age.ms` in the Java client, five
-# minutes; no run here waits that long). What you gain is that reads stay within the zone. Measure
-# lag from the committed offset and the leader's end.
+# that hears nothing does not move, and neither does its reader. The reader sees no error, and its
+# lag against the follower's high watermark is 0. The client asks the leader again when the follower
+# answers with an error, or after a few minutes (in the Java client, the five minutes of
+# `metadata.max.age.ms`; no run here waits that long). What you gain is that reads stay within the
+# zone. Measure lag from the committed offset and the leader's end.
 #
-# Here is the same, one Fetch request at a time: which broker returns records, and which returns a
-# name.
+# Here is the same thing, one Fetch request at a time: which broker returns records, and which
+# returns only a name?
 
 # %% bytes-by-rack tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -721,11 +726,11 @@ lab.both(scenes.reads_by_rack)
 # %% [markdown]
 # ## Deeper: Commits that overtake
 #
-# `commitAsync` returns at once; the result goes to a callback. What happens if a callback sends a
-# failed commit again? In the next cell, the commit of 100 fails (its metadata text is longer than
-# the coordinator allows, so that the failure comes when we want it), 200 succeeds, and then the
-# callback may send 100 once more. One callback does so blindly; the other uses a number that counts
-# commits.
+# `commitAsync` returns at once, and the result goes to a callback. What happens if a callback
+# resends a failed commit? In the next cell, the commit of offset 100 fails (its metadata text is
+# longer than the coordinator allows, so that the failure comes when we want it), the commit of
+# offset 200 succeeds, and then the callback may resend the commit of 100. One callback does so
+# blindly, but the other uses a number that counts commits.
 
 # %% overtaking tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -733,11 +738,11 @@ from lessons.nb10_offsets import scenes
 lab.both(scenes.overtaking)
 
 # %% [markdown]
-# The blind callback takes the group back to 100: a hundred records will come again at the next
-# start. With the number, nothing is sent again, because commit 2 covers all that commit 1 said.
+# The blind callback takes the group back to 100: a hundred records will be read again at the next
+# start. With the number, nothing is resent, because commit 2 covers everything in commit 1.
 #
-# **10-12, which commit may be sent again?** `number` is the running number of the failed commit,
-# `newest` that of the newest commit sent, and `error` is Kafka's name for the error. Five errors
+# **10-12, which commit may be sent again?** `number` is the serial number of the failed commit,
+# `newest` is that of the newest commit sent, and `error` is Kafka's name for the error. Five errors
 # pass by themselves: `COORDINATOR_LOAD_IN_PROGRESS`, `COORDINATOR_NOT_AVAILABLE`,
 # `NOT_COORDINATOR`, `REQUEST_TIMED_OUT`, `NETWORK_EXCEPTION`.
 
@@ -769,9 +774,10 @@ from lessons.nb10_offsets import scenes
 lab.both(scenes.starts)
 
 # %% [markdown]
-# The policy matters only in the first and the last group. The fetch of offset 20 shows what a
-# client gets when its offset has left the log. So "set earliest to read everything again" does
-# nothing for a group that has an offset: use a new group, or reset the offsets.
+# The policy matters only for the group without an offset and for the one whose offset is no longer
+# in the log. The fetch of offset 20 shows what a client gets when its offset has left the log. So
+# "set earliest to read everything again" does nothing for a group that has an offset: use a new
+# group, or reset the offsets.
 #
 # **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the
 # offsets from `start` to `end - 1`; `reset` is `"earliest"`, `"latest"` or `"none"`. Return the
@@ -796,8 +802,8 @@ lab.check("10-11", first_offset)
 
 # %% [markdown]
 # Committed offsets do not stay forever either. In virtual time, with `offsets.retention.minutes=1`,
-# there are three groups: one whose member is alive but idle, one that became empty, and one whose
-# members now read another topic.
+# there are three groups: one whose member is alive but idle, one that has become empty, and one
+# whose members now read another topic.
 
 # %% expiry tags=["sim"]
 from lessons.nb10_offsets import virtual_runs
@@ -806,16 +812,17 @@ virtual_runs.expiry(minutes=1)
 
 # %% [markdown]
 # A group's clock starts when its last member leaves (KIP-211, since 2.1), not at its last commit.
-# The default is 7 days since 2.0; before, it was 1 day. Even in a live group, the offsets for a
-# topic that it no longer reads expire. When the offsets are gone, the group starts as a new one:
-# `auto.offset.reset` decides between all records and none.
+# The default has been 7 days since 2.0; before that, it was 1 day. Even in a live group, offsets
+# expire for any topic that the group no longer reads. When the offsets are gone, the group starts
+# as a new one: `auto.offset.reset` decides whether it reads all the existing records or none of
+# them.
 
 # %% [markdown]
 # ## Deeper: Replay
 #
-# A consumer reads again from the beginning, from an offset, from a time, or as another group; see
-# what that does to the group at work. Last, an administrator moves the group's offset, and its next
-# member reads everything again.
+# A consumer reads again from the beginning, from an offset, from a time, or as another group. See
+# what each of these does to the original group. Finally, an administrator moves the group's offset,
+# and the group's next member reads everything again.
 
 # %% replays tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -825,19 +832,19 @@ lab.both(scenes.effects)
 
 # %% [markdown]
 # `seek` moves one consumer's position and nothing else. An administrator can move the group's
-# offsets, but only while the group has no member: otherwise the coordinator refuses
-# (`UNKNOWN_MEMBER_ID`). That is what `kafka-consumer-groups --reset-offsets` does. A new group
-# leaves all others as they are.
+# offsets, but only while the group has no member: otherwise the coordinator refuses the request
+# (`UNKNOWN_MEMBER_ID`). The tool for this is `kafka-consumer-groups --reset-offsets`. A new group
+# leaves all other groups as they are.
 #
-# Watch a replay's lag: it has to fall, and its speed tells you when the replay will end. If half of
-# the lag is left after 10 minutes, expect 10 more.
+# Watch a replay's lag: it has to fall, and how fast it falls tells you when the replay will end. If
+# half of the lag is left after 10 minutes, expect 10 more.
 #
-# In the second table, five payments, with a copy that the producer's application sent, are
+# In the second table, five payments and a copy of one, which the producer's application sent, are
 # processed twice (the producer's `enable.idempotence` is off). One handler adds to a sum, one
-# writes a row for each payment, and one stores the ids of what was done, in one transaction with
-# the balance. The sum is wrong after the second pass; the two others do not change. An id in a
-# transaction of its own is not enough: if the process dies between the id and the amount, the id
-# hides a payment that was not made. A replay is as safe as its effects are.
+# writes a row for each payment, and one stores the ids of finished payments and the balance in one
+# transaction. The sum is wrong after the second pass, but the other two results do not change. An
+# id in a transaction of its own is not enough: if the process dies between the id and the amount,
+# the id hides a payment that was not made. A replay is only as safe as its effects.
 
 # %% replay-choices [markdown]
 # Three settings decide what a service can read again after a stop. Choose them together, and on
@@ -862,21 +869,23 @@ lab.both(scenes.maintenance)
 
 # %% [markdown]
 # Subscribing writes no offset, and reading changes nothing in the topic: the position moves with
-# each poll, and with auto-commit off, the lag stays. The `client.id` names the member in the group,
-# in the broker's log, and in quotas. `close` leaves the group at once, and commits only with
-# auto-commit on; a member that dies is removed after its session timeout. A commit writes one
-# record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
-# partitions by default, here five. The record survives the consumer and the coordinator: even after
-# a broker is killed, the group goes on there.
+# each poll, and with auto-commit off, the lag stays the same. The `client.id` names the member in
+# the group, in the broker's log, and in quotas. `close` leaves the group at once, and commits only
+# with auto-commit on. A member that dies is removed only after its session timeout. A commit writes
+# one record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
+# partitions by default (five here). The record survives the consumer and the coordinator: even
+# after a broker is killed, the group continues from that offset.
 #
 # The second table shows that readers may be stopped for maintenance. The producer does not notice,
-# the records wait in the log, and the group goes on where it was, unless retention has passed it.
+# the records wait in the log, and the group continues where it stopped, unless retention has
+# removed those records.
 
 # %% [markdown]
 # ## Deeper: A record that cannot be processed
 #
-# Ten records have one key, and the handler fails on the fourth. There are six ways to go on. Then
-# see what goes wrong on the way: a partition waits, a dead letter is refused, or it is copied back.
+# Ten records have one key, and the handler fails on the fourth. There are six ways to continue.
+# Then see what can go wrong along the way: a partition waits, a dead letter is refused, or a dead
+# letter is copied back.
 
 # %% poison tags=["both"]
 from lessons.nb10_offsets import failures, sick_service
@@ -885,47 +894,48 @@ display(lab.both(failures.six_ways), lab.both(failures.pitfalls))
 display(sick_service.sorted_failures(), sick_service.pauses())
 
 # %% [markdown]
-# * *stop*: nothing is lost, and nothing goes on. This is right where order is everything.
-# * *skip*: the lag is 0, and one record is missing.
+# * *stop*: nothing is lost, but the partition does not move. This is right where order is
+#   everything.
+# * *skip*: the lag is 0, but one record is missing.
 # * *retry in place*: the partition waits. Cap the attempts, and keep the whole pause below
 #   `max.poll.interval.ms`, or poll with the partition paused.
 # * *another handler*: a second function repairs the record, if you know what is wrong with it.
-# * *retry topic*: the partition goes on, but that key loses its order: a second reader, with a
+# * *retry topic*: the partition moves on, but the key loses its order. A second reader, with a
 #   group of its own, handles record 3 after record 9, when the failure has passed. The broker
 #   redelivers nothing by itself.
 # * *dead-letter topic*: the record goes there after the last attempt, with its origin, error and
-#   attempts in headers. Wait for that write before you commit the source's offset: if the write is
-#   refused, the record would be in no topic.
+#   attempts in headers. Wait for that write before you commit the source's offset: if the write
+#   were refused, the record would be in no topic.
 #
-# *What goes wrong*: while one partition retries in place, its lag stays, and the other partition
-# goes on (each has its own consumer; with one consumer, both would wait). A loop that does not
-# check the result of the dead-letter write keeps committing, and the record is in no topic. A loop
-# that dies between that write and the commit writes the dead letter twice, and loses nothing. In
-# the last case, *paid* failed, and *sent* went through. When the dead letter is copied back, *paid*
-# comes last, and a table of states is wrong. Copy back only what does not depend on order, or
-# compare versions in the handler.
+# *What goes wrong*: while one partition retries in place, its lag stays the same, but the other
+# partition moves on. The loop pauses the partition that retries; a loop that sleeps instead holds
+# up both. A loop that does not check the result of the dead-letter write keeps committing, and the
+# record is in no topic. A loop that dies between that write and the commit writes the dead letter
+# twice, but loses nothing. In the last case, *paid* failed, but *sent* went through. When the dead
+# letter is copied back, *paid* comes last, and a table of states is wrong. Copy back only what does
+# not depend on order, or compare versions in the handler.
 #
-# *When to retry*: the exceptions are real, from a sick HTTP service and a database on this machine.
-# Retry what may pass (a timeout, 503, a lost connection, a conflict of versions). Do not retry what
-# will fail again: a malformed request, bytes that do not decode, a record that breaks a rule. Stop
-# if the failure affects every record, as a wrong password does: each of them would become a dead
-# letter.
+# *When to retry*: the exceptions are real, from a failing HTTP service and a database on this
+# machine. Retry what may pass (a timeout, 503, a lost connection, a conflict of versions). Do not
+# retry what will fail again: a malformed request, bytes that do not decode, a record that breaks a
+# rule. Stop if the failure affects every record, as a wrong password does: each record would become
+# a dead letter.
 #
 # *How long to wait*: growing pauses spare a service that is down, and jitter keeps its clients from
-# calling in step. Sample code that sleeps in its handler stops polling, and code that retries every
-# exception wastes its pauses on records that will never pass. Bytes that the Java client's
-# deserializer refuses never reach the handler (Kafka's Java consumer).
+# calling at the same time. Sample code that sleeps in its handler stops polling, and code that
+# retries every exception wastes its pauses on records that will never pass. Bytes that the Java
+# client's deserializer refuses never reach the handler (*Deeper: Kafka's Java consumer*).
 
 # %% [markdown]
 # A retry topic can also keep a key's order: while one of the key's records waits there, the later
 # ones follow it instead of being handled.
 #
-# **10-15, retries and dead letters.** One loop reads `orders`, another `orders-retry`. Both ask
-# `route` before the handler is called (`error` is None), and again after it has failed. `attempts`
-# is how often the handler has tried this record; after three, the record gets no further attempt.
-# `waiting` holds the keys of the records in the retry topic. `Timeout`, `ServiceUnavailable` and
-# `VersionConflict` may pass; `CannotDecode` and `BrokenRule` do not. Each key's order must hold.
-# Return `"handle"`, `"orders-retry"` or `"orders-dlq"`.
+# **10-15, retries and dead letters.** One loop reads `orders`, and another reads `orders-retry`.
+# Both ask `route` before the handler is called (`error` is None), and again after the handler has
+# failed. `attempts` is how many times the handler has tried this record; after three attempts, the
+# record gets no further one. `waiting` holds the keys of the records in the retry topic. `Timeout`,
+# `ServiceUnavailable` and `VersionConflict` may pass, but `CannotDecode` and `BrokenRule` do not.
+# Each key's order must hold. Return `"handle"`, `"orders-retry"` or `"orders-dlq"`.
 
 
 # %% 10-15 tags=["stub"]
@@ -950,8 +960,8 @@ lab.check("10-15", route)
 # ## Deeper: Kafka's Java consumer
 #
 # The first table shows what a `poll` waits for and what it returns (1,200 records wait in one
-# topic, three of 200 kB in another), and what threads may share. The second shows what the client
-# refuses: before a request, out of `poll`, and without a broker.
+# topic, three records of 200 kB in another), and what threads may share. The second shows what the
+# client refuses: before a request, out of `poll`, and without a broker.
 
 # %% java-calls tags=["both"]
 from lessons.nb10_offsets import java_runs
@@ -961,31 +971,35 @@ lab.both(java_runs.refusals)
 
 # %% [markdown]
 # `poll` takes a `Duration`, and waits that long only if there is nothing to read.
-# `max.poll.records`, 500 by default, limits what it returns. It does not change a fetch request
-# (`records-per-request-avg`): what was fetched beyond that waits in the client's memory.
-# confluent-kafka accepts the name only for share consumers; otherwise, choose with
-# `consume(num_messages=...)`.
+# `max.poll.records`, 500 by default, limits what `poll` returns. The setting does not change a
+# fetch request (`records-per-request-avg`): what was fetched beyond that limit waits in the
+# client's memory. confluent-kafka accepts this setting only for share consumers; otherwise, choose
+# the number with `consume(num_messages=...)`.
+#
+# `subscribe` only notes the topics: the first `poll` joins the group. With auto-commit, which is on
+# by default, `poll` also commits every five seconds, and `close` commits once more.
 #
 # A consumer belongs to one thread; a second thread gets a ConcurrentModificationException. Only
-# `wakeup` may come from another thread; it ends a poll, or the next one if none is running. So each
-# of three threads has a consumer of its own, and they share six partitions. SIGTERM ends their
-# program: a shutdown hook calls `wakeup` and waits for the threads, and each loop's `finally`
-# closes its consumer. That consumer leaves the group, and others take over at once. (A producer may
-# be shared.)
+# `wakeup` may come from another thread; it ends the poll in progress, or the next one if none is
+# running. So here each of three threads has a consumer of its own, and the consumers share six
+# partitions. SIGTERM ends their program: a shutdown hook calls `wakeup` and waits for the threads,
+# and each loop's `finally` closes its consumer. The consumer then leaves the group, and others take
+# over at once. (A producer may be shared.)
 #
-# Most errors come out of `poll`. `none` fails if there is no valid offset, and `by_duration`
-# (KIP-1106, since 4.0) starts that long ago; confluent-kafka's constructor refuses both, and a
-# consumer without a `group.id`. A value that does not decode stops `poll` at its offset each time,
-# until you seek past it. No accessor of a record returns the producer's id or sequence number.
+# Most errors come out of `poll`. The reset policy `none` fails if there is no valid offset, and
+# `by_duration` (KIP-1106, since 4.0) starts that far back in time. The constructor of
+# confluent-kafka refuses both policies, and it also refuses a consumer without a `group.id`. A
+# value that cannot be decoded stops `poll` at its offset each time, until you seek past it. No
+# accessor of a record returns the producer's id or sequence number.
 #
 # Without a broker `poll` returns nothing, and `seekToBeginning` only notes what the next `poll` or
-# `position` has to look up. `position` and `committed` wait for `default.api.timeout.ms`, one
-# minute by default.
+# `position` has to look up. `position` and `committed` wait as long as `default.api.timeout.ms`
+# allows (one minute by default).
 
 # %% size-limits [markdown]
-# The byte limits are soft. The first batch is returned even if it is larger (KIP-74, since 0.10.1),
-# so a consumer with a small limit goes on, one batch at a time. A large record meets these limits
-# on its way:
+# The byte limits are soft. The first batch is returned even if it is larger than the limit (KIP-74,
+# since 0.10.1), so a consumer with a small limit continues, one batch at a time. A large record
+# meets these limits on its way:
 #
 # | where | setting | default | who complains |
 # |---|---|---|---|
@@ -1004,7 +1018,8 @@ lab.both(java_runs.refusals)
 # ## Deeper: Five ways to commit
 #
 # Each way gets one crash test. The first three loops take up to four records from one `consume`.
-# Then rows go into a database: in a transaction for each, and in one for the batch.
+# Then three handlers write the same rows into a database: one is called for each row, one is called
+# with the list and loops over it, and one is called with the list and writes it in one transaction.
 
 # %% grid tags=["both"]
 from lessons.nb10_offsets import batches, loops
@@ -1013,23 +1028,23 @@ display(lab.both(loops.grid))
 batches.inserts(rows=300)
 
 # %% [markdown]
-# Only three things decide: the order of work and commit, what the client notes as done, and what a
-# second effect does. A commit for each record costs a round trip per record, and repeats one record
-# at most; a commit for the batch repeats up to the batch, whether the handler gets a list or one
-# record at a time. Work in another thread turns *at least once* into a loss, because polling goes
-# on without waiting for it.
+# Only three things decide the outcome: the order of work and commit, what the client notes as done,
+# and what a second effect does. A commit for each record costs a round trip per record, but repeats
+# one record at most. A commit for the batch repeats up to the whole batch, whether the handler gets
+# a list or one record at a time. Work in another thread turns *at least once* into a loss, because
+# polling continues without waiting for that work.
 #
 # A batch pays off where the work itself is done as a batch. A listener that gets a list and loops
 # over it gains nothing. Write the batch in one transaction, with the orders' ids as the key, and
-# commit the offset after it: a crash between the two repeats the batch, and the table does not
+# commit the offset after it: a crash between the two repeats the batch, but the table does not
 # change.
 
 # %% [markdown]
 # ## Deeper: Keep polling
 #
 # `max.poll.interval.ms` (five minutes by default) is how long a member may go without a poll before
-# it leaves by itself. Here it is 4 s, and the work on one batch takes 6 s: once in one piece, once
-# with the partition paused and polls in between.
+# it leaves by itself. Here the interval is 4 s, and the work on one batch takes 6 s. It is done
+# once in one piece, and once with the partition paused and polls in between.
 
 # %% keep-polling tags=["both"]
 from lessons.nb10_offsets import membership
@@ -1038,25 +1053,26 @@ lab.both(membership.long_work)
 
 # %% [markdown]
 # Without polls, the member is out of the group when it wants to commit. Its partition is taken
-# away, and after rejoining it processes the first record once more. With `pause` and `poll` it
-# stays: a poll of a paused partition returns nothing and keeps the membership. Ten records at 2 s
-# each exceed a limit of 15 s as well: lower what one poll returns before you raise the limit.
+# away, and after rejoining it processes the first record once more. With `pause` and `poll`, the
+# member stays in the group: a poll of a paused partition returns nothing and keeps the membership.
+# Ten records at 2 s each exceed a limit of 15 s as well: reduce the number of records that one poll
+# returns before you raise the limit.
 
 # %% [markdown]
 # ## Deeper: What slows a consumer
 #
 # First find out what limits you; then change one setting. The first table has 300 records in
-# batches of ten, with a handler that takes 3 ms and without work. One setting lets each fetch bring
-# one batch. The second has single answers: each partition has one batch of 40 kB, or three, and the
-# limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
+# batches of ten, with a handler that takes 3 ms and with one that does no work. One setting limits
+# each fetch to one batch. The second table shows individual answers: each partition has one batch
+# of 40 kB, or three, and the limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
 #
 # A consumer fetches from several brokers at the same time: in the third table, three brokers lead a
-# partition each, and 101 stands still. In the fourth, the Java client waits for a broker that does
+# partition each, and 101 is stalled. In the fourth, the Java client waits for a broker that does
 # not answer.
 #
 # A replay reads a lot, and others use the same brokers. The last table shows a live reader's delay:
-# alone, beside a reader that goes through 5 MB again and again, and with a quota for that one. It
-# also shows how long one such replay takes, without and with a quota.
+# alone, beside a reader that goes through 5 MB again and again, and beside such a reader with a
+# quota. The table also shows how long one such replay takes, with and without a quota.
 
 # %% load tags=["both"]
 from lessons.nb10_offsets import load
@@ -1066,20 +1082,21 @@ display(lab.both(load.one_stands_still), lab.both(load.no_answer))
 lab.both(load.live_reader)
 
 # %% [markdown]
-# The slow handler hides the fetches: larger ones change little. Without work, they matter. So
+# The slow handler hides the fetches: larger fetches change little. Without work, they do matter. So
 # measure how long one record takes in your own code before you touch `fetch.max.bytes`.
 #
-# An answer keeps to its limits in whole batches, and carries one batch even if none fits. With the
-# defaults, a hundred partitions need two answers or more: 100 times 1 MiB against 50 MiB.
+# An answer keeps to its limits in whole batches, but it carries one batch even if none fits. With
+# the defaults, a hundred partitions need two answers or more: 100 times 1 MiB against a limit of 50
+# MiB.
 #
-# When 101 stands still, the two other partitions go on. After `request.timeout.ms` without an
-# answer (30 s by default) the Java client closes the connection and reconnects. librdkafka calls
-# the setting `socket.timeout.ms`, 60 s by default.
+# While 101 is stalled, reading from the other two partitions continues. After `request.timeout.ms`
+# (30 s by default) without an answer, the Java client closes the connection and reconnects. In
+# librdkafka the setting is called `socket.timeout.ms`, and its default is 60 s.
 #
 # Without a quota, a replay takes all it can get. Here the old records are in the page cache, and
-# the live reader loses milliseconds at most. In production, old records often come from the disk,
-# which the live readers need as well. A `consumer_byte_rate` for the replay's `client.id` holds it
-# back.
+# the live reader loses milliseconds at most. In production, old records often come from disk, and
+# the live readers need the disk as well. A `consumer_byte_rate` quota on the replay's `client.id`
+# holds the replay back.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -1089,22 +1106,22 @@ lab.both(load.live_reader)
 # | you may read | what a run shows | where |
 # |---|---|---|
 # | auto-commit is at least once with synchronous work | in the Java client; librdkafka notes a record when `poll` returns it | [A loop from a tutorial](#A-loop-from-a-tutorial) |
-# | the offset is given on subscribing, raised on acknowledgement and kept in ZooKeeper | subscribing writes nothing; commits are records in `__consumer_offsets`, since 0.9 | [Who knows what](#Deeper:-Who-knows-what) |
-# | the committed offset is the last one processed | the next one to read | [Two positions](#Two-positions) |
-# | the broker delivers unacknowledged records again | the next reader fetches again; single acknowledgements exist in share groups (KIP-932) | [Two positions](#Two-positions) |
-# | exactly once needs Kafka Streams | a transactional producer with the offsets in its transaction does it too, since 0.11; into another system, an effect with a key | [Remember what was done](#Remember-what-was-done), notebook 11 |
+# | the offset is given on subscribing, raised on acknowledgment and kept in ZooKeeper | subscribing writes nothing; since 0.9, commits have been records in `__consumer_offsets` | [Who knows what](#Deeper:-Who-knows-what) |
+# | the committed offset is the last one processed | it is the next one to read | [Two positions](#Two-positions) |
+# | the broker redelivers unacknowledged records | the next reader fetches them again; individual acknowledgments exist in share groups (KIP-932) | [Two positions](#Two-positions) |
+# | exactly once needs Kafka Streams | a transactional producer with the offsets in its transaction has done it too since 0.11; for another system, use an effect with a key | [Remember what was done](#Remember-what-was-done), notebook 11 |
 # | idempotent consumers need `enable.idempotence=true` | the two are independent | [Interview corner](#Interview-corner) |
 # | a consumer removes duplicates by producer id and sequence number | it cannot see them | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
-# | `offset.retention.minutes`, one day, from the last read | `offsets.retention.minutes`, 7 days since 2.0, from the moment when the group is empty (KIP-211) | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
+# | `offset.retention.minutes`, one day, from the last read | `offsets.retention.minutes`, 7 days since 2.0, from the moment when the group becomes empty (KIP-211) | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
 # | `auto.offset.reset=earliest` replays | only without a valid offset | [Where a consumer starts](#Deeper:-Where-a-consumer-starts) |
 # | `max.poll.records` limits a fetch | it limits what `poll` returns | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
 # | `fetch.max.bytes` is a maximum; a large record stops a consumer | soft since 0.10.1: the first batch is always returned | [Kafka's Java consumer](#Deeper:-Kafka's-Java-consumer) |
-# | `offsetsForTimes` finds the record of that time | the first offset whose timestamp is not smaller | [Back to a point in time](#Back-to-a-point-in-time) |
+# | `offsetsForTimes` finds the record of that time | the first offset whose timestamp is not earlier | [Back to a point in time](#Back-to-a-point-in-time) |
 # | `poll(long)`, `close(Duration)` | `poll(Duration)` (KIP-266); `close(CloseOptions)` since 4.1 | |
 # | a pause of 1000 × attempt ms is exponential backoff | linear: 1, 2, 3 s; exponential is 1, 2, 4 s, with jitter | [A record that cannot be processed](#Deeper:-A-record-that-cannot-be-processed) |
-# | Spring's AckMode decides what the broker delivers again | it decides which position is committed | [Two positions](#Two-positions) |
-# | reading from the closest replica shows the same data | only up to that replica's high watermark, which may stand still | [The closest replica](#Deeper:-The-closest-replica) |
+# | Spring's AckMode decides what the broker redelivers | it decides which position is committed | [Two positions](#Two-positions) |
+# | reading from the closest replica shows the same data | only up to that replica's high watermark, which may be stalled | [The closest replica](#Deeper:-The-closest-replica) |
 #
-# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`:
-# notebook 11. Share groups, which acknowledge single records: notebook 01. Heartbeats have a thread of their
-# own since 0.10.1 (KIP-62): notebook 09.
+# **What real Kafka does beyond this.** Offsets inside a transaction, and `read_committed`: notebook
+# 11. Share groups, which acknowledge individual records: notebook 01. Heartbeats have had a thread
+# of their own since 0.10.1 (KIP-62): notebook 09.

@@ -51,7 +51,7 @@ def explain(arguments: tuple, expected: list[int], seen: Any) -> str:
         return (
             "A record may be replaced only by one that the pass has seen, below the active segment."
         )
-    return "The log keeps its order: give the offsets as they stand in it."
+    return "The log keeps its order: give the offsets in that order."
 
 
 EXERCISE = Exercise(

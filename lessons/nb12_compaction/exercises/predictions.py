@@ -31,7 +31,7 @@ def by_time(answer: str, seen: Observed) -> str:
     if answer in (str(end), str(end - 1)):
         return (
             f"It is {first}. Deletion stops at the first segment that has a young record, and "
-            "what lies behind that segment stays, too."
+            "what comes after that segment stays, too."
         )
     if answer == "0" and first:
         return f"It is {first}: both records of the oldest segment are too old, so it went, whole."
@@ -241,7 +241,7 @@ PREDICTIONS = (
         "The leader is back, 101 has joined the ISR, and both are healthy. What do they hold "
         "below offset 10?",
         ("nothing: the deletion was answered, so it is on the leader's disk",
-         "the deleted records, and both the same: A to F, and G, H, I",
+         "the deleted records, and both the same: A to F, and G to J",
          "the deleted records, and not the same: one has x, y, z where the other has G, H, I",
          "101 has none of them, since it follows the leader's log start, and the leader has all"),
         tempting="b",

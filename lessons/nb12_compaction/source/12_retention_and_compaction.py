@@ -14,7 +14,8 @@
 # * rebuild a table from a compacted topic
 # * say what a deletion promises after a crash, and what it does not
 #
-# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+# **Time:** {minutes}. Python alone is enough; if real Kafka is available, most runs happen on both
+# the engine and Kafka.
 #
 # ## A limit of size
 #
@@ -24,6 +25,9 @@
 # begin at 0, 4, 8, 12 and 16. Then the limit is set to 1,500 bytes.
 
 # %% doorway tags=["setup"]
+import time
+from contextlib import closing
+
 from confluent_kafka import TopicPartition
 
 from kit import lab
@@ -66,16 +70,16 @@ display(outcome)
 lab.verdict("12-1", outcome)
 
 # %% [markdown]
-# Retention deletes whole segments, the oldest first, and only while the others still add up to the
-# limit. So a partition keeps up to a segment more than `retention.bytes`; it also keeps what
-# arrives before the next check, which comes every five minutes by default (here four times a
+# Retention deletes whole segments, the oldest first, and only while the others still add up to at
+# least the limit. So a partition keeps up to one segment more than `retention.bytes`; it also keeps
+# what arrives before the next check, which comes every five minutes by default (here four times a
 # second). The limit applies to each partition: 8 partitions of 1 GB with three replicas take 24 GB,
-# plus up to 24 segments. A record in the middle is found at once: the file names tell which segment
-# has it, and a fetch ends with its segment.
+# plus up to 24 segments. A record in the middle is found at once, because the file names show which
+# segment has it. A fetch ends at the end of that segment.
 #
 # `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
-# 1 GiB by default, and at least 1 MiB. Here is what you see at work: the topic, a line from the
-# broker's log, and the files that are left. Choose a segment in the panel, then a batch.
+# 1 GiB by default, and cannot be less than 1 MiB. Here is what you see at work: the topic, a line
+# from the broker's log, and the files that are left. Choose a segment in the panel, then a batch.
 
 # %% watch-files tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -89,8 +93,8 @@ lab.segments(cluster, "orders")
 # ## A limit of time
 #
 # `retention.ms` is a week by default. In the next run it is an hour. A segment holds two records.
-# The records' ages in minutes are, in log order: 300, 290, then 280, 5, then 200, 190, then 180,
-# 170, and 160 in the active segment.
+# In log order, the records' ages in minutes are 300 and 290, then 280 and 5, then 200 and 190, then
+# 180 and 170, and 160 in the active segment.
 
 # %% 12-2 tags=["stub", "predict"]
 lab.predict("12-2")
@@ -133,22 +137,22 @@ lab.verdict("12-2", outcome)
 # them go, even the active one: the broker starts a new segment first. A timestamp in the future
 # (try -50) keeps its segment until that time has come and the retention has passed.
 #
-# So a record with a true timestamp is kept for `retention.ms` or longer. That is no promise: the
-# clock is the record's own, and a record whose timestamp is already old when it is written can go
-# within minutes. A quiet topic needs `segment.ms` (a week by default) to end its active segment, so
-# a record can be twice as old.
+# So a record with a true timestamp is kept for `retention.ms` or longer. But this is not a promise:
+# the clock is the record's own, and a record whose timestamp is already old when it is written can
+# go within minutes. A quiet topic's active segment ends only after `segment.ms` (a week by
+# default), so a record can reach twice that age.
 #
 # ## The last value of each key
 #
-# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has its
-# key. Here segments hold two records. Nine are written, at offsets 0 to 8:
+# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has the
+# same key. Here each segment holds two records. Nine records are written, at offsets 0 to 8:
 #
 # | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 # |---|---|---|---|---|---|---|---|---|
 # | a=1 | b=1 | a=2 | c=1 | b=2 | a=3 | d=1 | d=2 | c=2 |
 #
-# `min.cleanable.dirty.ratio` is 1 at first: that keeps the cleaner away, as the next section
-# explains. Then it is set to 0, and the cleaner cleans everything that it may touch.
+# `min.cleanable.dirty.ratio` is 1 at first, which keeps the cleaner away, as the next section
+# explains. Then the ratio is set to 0, and the cleaner cleans everything that it may touch.
 
 # %% 12-3 tags=["stub", "predict"]
 lab.predict("12-3")
@@ -185,10 +189,11 @@ display(outcome)
 lab.verdict("12-3", outcome)
 
 # %% [markdown]
-# Compaction drops single records, and the others keep their offsets: a consumer that comes to a gap
-# goes on after it. Two records with key `c` are left. The pass never looks into the active segment,
-# so it did not see the later one. That is compaction's promise: *at least* the last value of each
-# key. A reader builds the same table before and after. But it cannot count on seeing every value.
+# Compaction drops individual records, and the others keep their offsets: a consumer that reaches a
+# gap continues after it. Two records with key `c` are left. The pass never looks into the active
+# segment, so it did not see the later one. Compaction promises this much: *at least* the last value
+# of each key stays. A reader builds the same table before and after, but it cannot count on seeing
+# every value.
 #
 # ## When a pass begins
 #
@@ -196,9 +201,10 @@ lab.verdict("12-3", outcome)
 # before is *clean*; the closed segments after it are *dirty*. The cleaner begins when the share of
 # dirty bytes, the *dirty ratio*, is above `min.cleanable.dirty.ratio` (0.5).
 #
-# The next run is a simulation. Sixteen users are written, in four segments of four records. They
-# are cleaned: nothing is removed, since each key occurs once. Then the first four users are written
-# again and again. Each round fills one more segment, and the cleaner has three seconds to begin.
+# The next run is a simulation. Sixteen users are written, in four segments of four records. These
+# segments are cleaned, but nothing is removed, since each key occurs once. Then the first four
+# users are written again and again. Each round fills one more segment, and the cleaner has three
+# seconds to begin.
 
 # %% 12-4 tags=["stub", "predict"]
 lab.predict("12-4")
@@ -235,19 +241,19 @@ panel
 
 # %% [markdown]
 # Four of eight segments make a ratio of 0.5, which is not *above* 0.5. So up to half of a log may
-# be overwritten values, not counting the active segment. Two more settings move the moment:
-# `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass, however
-# little is dirty (*Deeper: Lags*).
+# be overwritten values, not counting the active segment. Two more settings change when a pass
+# begins: `min.compaction.lag.ms` protects young records, and `max.compaction.lag.ms` forces a pass,
+# however little is dirty (*Deeper: Lags*).
 #
-# The panel shows the same world. Step through it with the timeline's arrows: the pass first reads
+# The panel shows the same world. Step through it with the timeline's arrows. The pass first reads
 # the dirty part and notes each key's last offset in its *offset map*. It then copies what stays
-# into a new file, and replaces the old segment with that.
+# into a new file, and replaces the old segment with that file.
 #
 # ## Tombstones
 #
 # A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` (a day by
-# default) sets how long a tombstone is kept after it was cleaned. Here it is 0. The log has
-# `anna=Rome`, `bert=Oslo`, `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active
+# default) sets how long a tombstone is kept after it has been cleaned. Here that time is 0. The log
+# has `anna=Rome`, `bert=Oslo`, `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active
 # segment. The cleaner makes one pass.
 
 # %% 12-5 tags=["stub", "predict"]
@@ -322,16 +328,17 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* (now plus
 # `delete.retention.ms`) into the batch, and sets the seventh bit of the batch's attributes. The
 # first pass after that time drops the tombstone, but a pass needs something dirty to begin. The
-# delay protects readers: one that has seen `Oslo` and is slower than the horizon would never learn
-# that bert is gone. So `delete.retention.ms` is how long a reader may safely take from the
-# beginning of the log to its end. Above, carl moves every second, so each pass has something dirty.
+# delay protects readers: a reader that has seen `Oslo` and takes longer than the delay would never
+# learn that bert is gone. So `delete.retention.ms` is how long a reader may safely take from the
+# beginning of the log to its end. Above, carl moves every second, so each pass has something dirty
+# to clean.
 #
 # ## A table from a topic
 #
 # A service keeps the last amount of each of five users in memory, and writes each change to a
-# compacted topic: 300 changes, the users in turn. A segment holds 20 records. After every 100
-# changes, the cleaner cleans everything that it may touch. Then the service crashes, and a new one
-# reads the topic from its beginning.
+# compacted topic. There are 300 changes, and the users take turns. A segment holds 20 records.
+# After every 100 changes, the cleaner cleans everything that it may touch. In the end the service
+# crashes, and a new one reads the topic from its beginning.
 
 # %% 12-6 tags=["stub", "predict"]
 lab.predict("12-6")
@@ -374,22 +381,22 @@ lab.verdict("12-6", outcome)
 # %% [markdown]
 # The new service reads one record for each user, and the whole active segment. The topic is the
 # table's *changelog*. Kafka Streams keeps its state in such topics, and consumer groups keep their
-# offsets in one. The cost of a restore is the number of keys and the dirty tail, not the history:
-# the bytes do not grow with the changes. So large segments make a restart slow, which is why
-# Streams' changelogs have smaller ones. One code path serves both: read from the beginning, then go
-# on with new records.
+# offsets in one. The cost of a restore depends on the number of keys and on the dirty tail, not on
+# the history: the bytes do not grow with the changes. So large segments make a restart slow, which
+# is why Streams' changelogs have smaller ones. One code path serves both the restore and the
+# updates: read from the beginning, then continue with new records.
 #
 # ## A deletion, and two crashes
 #
 # DeleteRecords moves the start of a log on request, however young its records are. The next run
 # uses three replicas and two crashes; in the end, a broker that was cut off returns.
 #
-# 1. A to F are on 101, 102 and 103, at offsets 0 to 5. 101 leads.
-# 2. 101 is cut off and accepts x, y, z with acks=1, at offsets 6 to 8. It is killed. Another broker
-#    leads.
-# 3. G to L are written there, at offsets 6 to 11, with acks=all.
-# 4. The other follower is killed. DeleteRecords up to offset 10 is sent, and acknowledged: the log
-#    starts at 10.
+# 1. A to F are on 101, 102 and 103, at offsets 0 to 5. Broker 101 leads.
+# 2. 101 is cut off and accepts x, y and z with acks=1, at offsets 6 to 8. It is killed. Another
+#    broker leads.
+# 3. G to L are written to the new leader, at offsets 6 to 11, with acks=all.
+# 4. The other follower is killed. DeleteRecords up to offset 10 is sent and acknowledged, so the
+#    log starts at 10.
 # 5. The leader is killed at once. It starts again, leads again, and then 101 returns.
 
 # %% 12-7 tags=["stub", "predict"]
@@ -431,17 +438,18 @@ display(outcome)
 lab.verdict("12-7", outcome)
 
 # %% [markdown]
-# Two healthy brokers are in the ISR and hold different records at 6, 7 and 8. Which ones a consumer
-# reads depends on the leader. DeleteRecords moves the log start in memory and cuts the *leader
-# epochs* (which term wrote which offsets, lesson 07) on disk at once. The log start itself is
-# written to disk once a minute. The killed leader's disk had the cut epochs but no log start: the
-# records came back without the epochs that would tell 101 where its history diverges.
+# Two healthy brokers are in the ISR and hold different records at offsets 6, 7 and 8. Which ones a
+# consumer reads depends on the leader. DeleteRecords moves the log start in memory and cuts the
+# *leader epochs* (the list of which term wrote which offsets; lesson 07) on disk at once. The log
+# start itself is written to disk only once a minute. The killed leader's disk had the cut epochs
+# but no log start, so the records came back without the epochs that would tell 101 where its
+# history diverges.
 #
 # Nothing is lost that had not been deleted. But a deletion that was acknowledged can be undone by a
-# crash of all the in-sync replicas, and no log reports it. The tests of this project found it, and
-# Kafka 4.3.1 behaves the same; `docs/findings.md` has the analysis. If a deletion matters, for
-# example by law, wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep more
-# than one replica.
+# crash of all the in-sync replicas, and no log reports it. The tests of this project found this,
+# and Kafka 4.3.1 behaves the same way; `docs/findings.md` has the analysis. If a deletion matters,
+# for example by law, wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep
+# more than one replica.
 #
 # ## Read the code that did it
 #
@@ -458,7 +466,7 @@ lab.show(retention.deletable, LogToClean, filthiest, RecordFilter.left_of)
 # %% [markdown]
 # ## Break it
 #
-# The broker is killed in the middle of a pass. Say first what the disk holds at that moment, and
+# The broker is killed in the middle of a pass. First say what the disk holds at that moment, and
 # whether the table survives. Then choose another moment.
 
 # %% break-it tags=["sim"]
@@ -480,28 +488,28 @@ world.run(for_s=61)
 print("a minute on:", ", ".join(virtual_runs.files(world, 101, "users")))
 
 # %% [markdown]
-# A new segment is written as `.cleaned`, which a starting broker throws away. When it is complete
-# and flushed, it becomes `.swap`, and a starting broker finishes the swap. At every moment at least
-# one of the two is complete: the old segments or the new one. The old ones stay for a minute as
-# `.deleted` (`file.delete.delay.ms`).
+# A new segment is written as a `.cleaned` file, which a starting broker throws away. When the file
+# is complete and flushed, it becomes a `.swap` file, and a starting broker finishes the swap. At
+# every moment at least one of the two is complete: the old segments or the new one. The old ones
+# stay for a minute as `.deleted` files (`file.delete.delay.ms`).
 #
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("12-8")` gives three hints
-# and then a solution.
+# Replace the stub with your answer, run it, then run the check. `lab.hint("12-8")` gives three
+# hints and then a solution.
 #
 # **12-8, how many segments go.** `segments` lists a log's closed segments and its active one,
 # oldest first, each as [bytes, minutes since its newest record]. A limit of -1 means no limit. How
-# many segments, from the oldest on, does retention delete? The active one may go as well, if it
-# holds records; here it always does.
+# many segments, starting with the oldest, does retention delete? The active one may go as well if
+# it holds records, and here it always does.
 #
 # **12-9, what is left.** `history` is a list of [offset, key, value]; a value of None is a
-# tombstone. The active segment begins at offset `active`. Nothing was cleaned before. Return the
-# offsets that are left after the first pass.
+# tombstone. The active segment begins at offset `active`. Nothing has been cleaned before. Return
+# the offsets that are left after the first pass.
 #
-# **12-10, which log is next.** `logs` is a dictionary from each name to [clean bytes, dirty bytes].
-# Return the name of the log that the cleaner takes next, with one minimum ratio for all of them, or
-# None. No two logs here have the same dirty ratio.
+# **12-10, which log is next.** `logs` is a dictionary that maps each name to [clean bytes, dirty
+# bytes]. Return the name of the log that the cleaner takes next, or None. One minimum ratio applies
+# to all the logs. No two logs here have the same dirty ratio.
 
 
 # %% 12-8 tags=["stub"]
@@ -565,21 +573,21 @@ lab.check("12-10", next_to_clean)
 #
 # <details><summary><b>1. How long does Kafka keep a record?</b></summary>
 # Until retention removes its segment: by time (a week by default), by size (no limit by default),
-# both or neither; or, with compaction, until a later record of its key has been cleaned. Reading
-# changes nothing. <i>Follow-up:</i> retention.ms is a day, and there are records from last month.
-# Why? <b>Weak:</b> "until it was read" or "seven days". <b>Good:</b> time, size, compaction, whole
-# segments. <b>Strong:</b> the newest timestamp of a segment, the active segment, future timestamps,
-# segment.ms. Evidence: <a href="#A-limit-of-time">A limit of time</a>.
+# by both or by neither; or, with compaction, until a later record with the same key has been
+# cleaned. Reading changes nothing. <i>Follow-up:</i> retention.ms is a day, and there are records
+# from last month. Why? <b>Weak:</b> "until it was read" or "seven days". <b>Good:</b> time, size,
+# compaction, whole segments. <b>Strong:</b> the newest timestamp of a segment, the active segment,
+# future timestamps, segment.ms. Evidence: <a href="#A-limit-of-time">A limit of time</a>.
 # </details>
 # <details><summary><b>2. How large can a topic become with retention.bytes?</b></summary>
-# Partitions × replicas × (retention.bytes + a segment), and what arrives between two checks.
+# Partitions × replicas × (retention.bytes + a segment), plus what arrives between two checks.
 # <i>Follow-up:</i> what happens when the disk is full? <b>Weak:</b> "retention.bytes." <b>Good:</b>
 # per partition. <b>Strong:</b> the extra segment, the check interval, and that a full disk takes
 # the log directory offline and deletes nothing. Evidence: <a href="#A-limit-of-size">A limit of
 # size</a>.
 # </details>
 # <details><summary><b>3. What does compaction guarantee?</b></summary>
-# Order and offsets stay; at least the last value of each key stays; a reader that goes from the
+# Order and offsets stay; at least the last value of each key stays; a reader that reads from the
 # beginning to the end within delete.retention.ms also sees every deletion. <i>Follow-up:</i> why
 # are there still two records of one key? <b>Weak:</b> "one record per key." <b>Good:</b> the last
 # value stays. <b>Strong:</b> dirty part, active segment, tombstones, no promise to see each value.
@@ -587,14 +595,14 @@ lab.check("12-10", next_to_clean)
 # </details>
 # <details><summary><b>4. How do you delete one user's data from a compacted topic?</b></summary>
 # With a tombstone for the key; then two passes and delete.retention.ms must go by, and the active
-# segment must have ended. max.compaction.lag.ms bounds that. <i>Follow-up:</i> and on the
+# segment must have ended. max.compaction.lag.ms bounds that time. <i>Follow-up:</i> and on the
 # followers, in mirrors, in backups? <b>Weak:</b> "send null." <b>Good:</b> tombstone and cleaner.
 # <b>Strong:</b> the time until the bytes are gone, file.delete.delay.ms, and the readers' copies.
 # Evidence: <a href="#Tombstones">Tombstones</a>.
 # </details>
 # <details><summary><b>5. A service restarts, and its state takes an hour to load. What do you look at?</b></summary>
 # How many records it reads for each key that it keeps: the changelog's dirty ratio, segment.bytes,
-# lags, whether the cleaner is alive at all. <i>Follow-up:</i> what would you change first?
+# lags, and whether the cleaner is alive at all. <i>Follow-up:</i> what would you change first?
 # <b>Weak:</b> "more partitions." <b>Good:</b> dirty ratio and segments. <b>Strong:</b> a standby, a
 # local checkpoint, and the cleaner's uncleanable partitions. Evidence:
 # <a href="#A-table-from-a-topic">A table from a topic</a>.
@@ -644,18 +652,19 @@ history = [("anna", "Rome"), ("bert", "Oslo"), ("carl", ""), ("bert", None)]
 def python_table(cluster):
     cluster.create_topic("users", replicas=1, config={"cleanup.policy": "compact"})
     records.write(cluster, "users", history)
-    cities, consumer = {}, records.reader(cluster)
-    consumer.assign([TopicPartition("users", 0, 0)])
-    while consumer.position([TopicPartition("users", 0)])[0].offset < len(history):
-        message = consumer.poll(1.0)
-        if not message:  # also: if message is None
-            continue
-        key, value = message.key().decode(), message.value()
-        if value is None:
-            cities.pop(key, None)
-        else:
-            cities[key] = value.decode()
-    consumer.close()
+    cities, until = {}, time.monotonic() + 20
+    with closing(records.reader(cluster)) as consumer:
+        place = [TopicPartition("users", 0, 0)]
+        consumer.assign(place)
+        while consumer.position(place)[0].offset < len(history) and time.monotonic() < until:
+            message = consumer.poll(1.0)
+            if not message:  # also: if message is None
+                continue
+            key, value = message.key().decode(), message.value()
+            if value is None:
+                cities.pop(key, None)
+            else:
+                cities[key] = value.decode()
     return {
         "records in the topic": len(records.read(cluster, "users")),
         "the table by the loop": [f"{key}={value}" for key, value in cities.items()],
@@ -671,13 +680,13 @@ lab.verdict("12-13", outcome)
 # In confluent-kafka, `len(message)` is the length of the value, and Python treats an object of
 # length 0 as false. So a message without a value, and one with an empty value, both look like
 # *nothing has arrived*. bert stays in the table for good, carl never gets in, and there is no
-# error. Write `if message is None`, and run the cell again.
+# error. Write `if message is None` instead, and run the cell again.
 
 # %% [markdown]
 # ## Deeper: Retention does not wait
 #
-# A group has committed offset 3, and its consumer is offline. A size limit then removes the offsets
-# 0 to 7; the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the
+# A group has committed offset 3, and its consumer is offline. A size limit then removes offsets 0
+# to 7; the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the
 # default.
 
 # %% overtaken tags=["both"]
@@ -710,47 +719,47 @@ outcome = lab.both(overtaken)
 display(outcome)
 
 # %% [markdown]
-# A broker keeps nothing for a reader: a queue deletes what was read; a log deletes what is old. A
-# consumer that comes back inside the retention gets everything. Here the committed offset has left
-# the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy decides.
-# `earliest` reads what is left, `error` (`none` in Java) stops with an error. With `latest`,
-# records that could still be read are skipped, and the lag is 0. Compare the lag with the
-# retention, and make the retention longer than your longest outage.
+# A broker keeps nothing for a reader: a queue deletes what has been read, but a log deletes what is
+# old. A consumer that comes back before retention has overtaken it gets everything. Here the
+# committed offset has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the
+# client's policy decides. `earliest` reads what is left, and `error` (`none` in Java) stops with an
+# error. With `latest`, records that could still be read are skipped, and the lag is 0. Compare the
+# lag with the retention, and make the retention longer than your longest outage.
 
 # %% [markdown]
 # ## Deeper: Both policies
 #
-# Of seven records, the first four are 90 minutes old, the others five: `a1 b1 a2 c1 a3 d1 d2`.
-# retention.ms is an hour. The second run writes a record without a key, one with an empty key, and
-# one with a key.
+# Of seven records, the first four are 90 minutes old and the others are five minutes old:
+# `a1 b1 a2 c1 a3 d1 d2`. retention.ms is an hour. The second run writes a record without a key, one
+# with an empty key, and one with a key.
 
 # %% both-policies tags=["both"]
 display(lab.both(scenes.both_policies), lab.both(scenes.keyless))
 
 # %% [markdown]
-# With `compact,delete` the last values of b and c are gone: time removes a segment without checking
-# keys. That suits tables whose entries matter only for a time, such as sessions or windows. With
-# `compact` alone, retention.ms does nothing.
+# With `compact,delete` the last values of b and c are gone: retention removes a segment without
+# checking keys. That suits tables whose entries matter only for a time, such as sessions or
+# windows. With `compact` alone, retention.ms does nothing.
 #
-# No later record could replace one without a key, so a compacted topic refuses it with
-# INVALID_RECORD; an empty key is a key. A batch with one such record is refused as a whole.
+# No later record could replace one without a key, so a compacted topic refuses such a record with
+# INVALID_RECORD, but an empty key is a key. A batch with one such record is refused as a whole.
 
 # %% [markdown]
 # ## Deeper: Whose clock, and how long?
 #
 # Five records are written, two to a segment; retention.ms is an hour. Most rows differ in their
-# timestamps, the others in one setting.
+# timestamps, and the others in one setting.
 
 # %% clocks tags=["both"]
 lab.both(scenes.clocks)
 
 # %% [markdown]
-# *Only closed segments can expire* is nearly right: an active segment in which every record is too
-# old is closed and deleted, too. One young record keeps all the others in its segment, and one from
-# tomorrow keeps them until an hour after its time. So Kafka refuses timestamps more than an hour
-# ahead (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
+# *Only closed segments can expire* is nearly right, but an active segment in which every record is
+# too old is closed and deleted, too. One young record keeps all the others in its segment, and one
+# from tomorrow keeps them until an hour after its time. So Kafka refuses timestamps more than an
+# hour ahead (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
 #
-# A topic gets one record a day. retention.ms and segment.ms are a week, as by default.
+# A topic gets one record a day. retention.ms and segment.ms are a week, which is the default.
 
 # %% quiet tags=["sim"]
 from kit.drawings.chart import Chart
@@ -766,13 +775,13 @@ for name, curve in curves.items():
 
 # %% [markdown]
 # By default segments end by time as well: `log.roll.ms` is unset, but `log.roll.hours` is 168. So a
-# slow topic keeps records for up to two weeks. An example from print (a 1 GB segment that fills in ten
-# days, and seven days of retention: 17 days) needs a longer `segment.ms`.
+# slow topic keeps records for up to two weeks. An example in print, in which a 1 GB segment fills
+# in ten days and retention of seven days keeps records for 17 days, needs a longer `segment.ms`.
 
 # %% [markdown]
 # ## Deeper: Limits and defaults
 #
-# The tables show a new topic's and a broker's settings.
+# The tables show the settings of a new topic and of a broker.
 
 # %% topic-settings tags=["both"]
 display(lab.both(scenes.topic_settings), lab.both(scenes.broker_settings))
@@ -781,17 +790,18 @@ display(lab.both(scenes.cleaner_threads))
 # %% [markdown]
 # *By default Kafka keeps records until the disk is full* is wrong: it keeps them for a week,
 # without a size limit. `log.retention.ms` wins over `.minutes`, and `.minutes` over `.hours`, the
-# only one with a value. `log.cleaner.enable` is on, and will be removed in 5.0: then the cleaner
-# always runs. Its threads can be changed while the broker runs: Kafka ends the old ones and starts
-# new ones, each with its share of `log.cleaner.dedupe.buffer.size`. If the memory is too small for
-# that, the broker goes on without a cleaner, and only its log reports it.
+# only one that has a value by default. `log.cleaner.enable` is on, and will be removed in 5.0;
+# after that, the cleaner will always run. The number of its threads can be changed while the broker
+# runs: Kafka ends the old ones and starts new ones, each with its share of
+# `log.cleaner.dedupe.buffer.size`. If the memory is too small for them, the broker carries on
+# without a cleaner, and only its log reports it.
 
 # %% per-partition tags=["both"]
 lab.both(scenes.per_partition)
 
 # %% [markdown]
 # `retention.bytes` applies to each partition: the full one lost its oldest segments, and its
-# siblings keep everything. The whole topic takes up to partitions × (retention.bytes + one segment)
+# siblings kept everything. The whole topic takes up to partitions × (retention.bytes + one segment)
 # × replicas.
 
 # %% read-or-not tags=["both"]
@@ -806,35 +816,35 @@ lab.both(scenes.read_or_not)
 lab.both(scenes.a_file)
 
 # %% [markdown]
-# *A file of 5 GB is put into Kafka and dropped after its time*: one record may hold about 1 MB
-# (`max.request.size` in the client, `max.message.bytes` in the topic). Cut it, or store it
-# elsewhere and send its address.
+# *A file of 5 GB is put into Kafka and dropped after its time* does not work: one record may hold
+# only about 1 MB (`max.request.size` in the client, `max.message.bytes` in the topic). Cut the file
+# into pieces, or store it elsewhere and send its address.
 
 # %% [markdown]
 # ## Deeper: Segments, long and short
 #
 # The first run has four records, made 0, 30, 90 and 120 minutes after the first. The second has 100
-# records in one segment, and in fifty.
+# records first in one segment, then in fifty.
 
 # %% rolls tags=["both"]
 display(lab.both(scenes.rolls), lab.both(scenes.small_segments))
 
 # %% [markdown]
 # A short `segment.ms` makes retention and compaction act sooner, and saves disk space. The price is
-# files: three for each segment.
+# more files, three for each segment.
 #
 # A fetch returns records from one segment at most, so tiny segments cost round trips. For each
 # segment, Kafka also holds a file open and maps up to two indexes into memory. With many
 # partitions, a broker dies with *Too many open files* or *Map failed*. (The engine opens at most
-# 128 files, and maps none.) The course's tests take file handles away from a running Kafka: it dies
-# at the next segment.
+# 128 files, and maps none.) The course's tests take file handles away from a running Kafka broker,
+# and it dies at the next segment.
 
 # %% [markdown]
 # ## Deeper: Lags
 #
-# `min.compaction.lag.ms` protects records that are younger; `max.compaction.lag.ms` forces a pass
-# and also ends the active segment. In virtual time, each topic gets 17 values of one key, and one
-# more at the end.
+# `min.compaction.lag.ms` protects records that are younger than the lag; `max.compaction.lag.ms`
+# forces a pass and also ends the active segment. In virtual time, each topic gets 17 values of one
+# key, and one more at the end.
 
 # %% lags tags=["sim"]
 display(virtual_runs.lags(), virtual_runs.ratios())
@@ -842,11 +852,11 @@ display(virtual_runs.lags(), virtual_runs.ratios())
 # %% [markdown]
 # With a ratio of 1, no log is ever dirty enough, and only the maximum lag triggers the cleaner. If
 # a law gives you 30 days, set `max.compaction.lag.ms`: a ratio promises nothing about time. The
-# default of `min.compaction.lag.ms` is 0, so lowering it makes no restart faster; a lower ratio, a
-# maximum lag and smaller segments do.
+# default of `min.compaction.lag.ms` is 0, so lowering it cannot make a restart faster; a lower
+# ratio, a maximum lag and smaller segments can.
 #
-# A low ratio cleans often and reads a lot; a high one leaves more replaced records. Large segments
-# leave a long tail that no pass may touch.
+# A low ratio makes the cleaner run often and read a lot; a high one leaves more replaced records.
+# Large segments leave a long tail that no pass may touch.
 
 # %% [markdown]
 # ## Deeper: Inside a pass
@@ -860,9 +870,10 @@ history = [("anna", "1"), ("bert", "1"), ("anna", "2"), ("carl", "1"), ("bert", 
 display(*virtual_runs.inside(history), virtual_runs.order())
 
 # %% [markdown]
-# The map takes 24 bytes for each key, however long. When the map is full, the pass ends there, and
-# the next one goes on. The cleaner has `log.cleaner.threads` (1), and takes the filthiest log
-# first; a log below the ratio waits, and so do records that are too young.
+# The map takes 24 bytes for each key, however long the key is. When the map is full, the pass ends
+# there, and the next one continues from that point. The cleaner has `log.cleaner.threads` threads
+# (1 by default), and takes the filthiest log first; a log below the ratio waits, and so do records
+# that are too young.
 
 # %% files tags=["both"]
 display(lab.both(scenes.files_of_a_pass))
@@ -872,23 +883,26 @@ leader = cluster.leader("users")
 lab.tool(cluster, "kafka-dump-log", "--print-data-log", broker=leader, topic="users")
 
 # %% [markdown]
-# Kafka's own tool reads the segment files: the offsets jump. The new segments keep the old names.
-# The files that they replaced stay for another minute. `cleaner-offset-checkpoint` says how far the
-# log is clean. Leader and followers clean on their own, so their files differ; their tables do not.
+# Kafka's own tool reads the segment files, and in its output the offsets jump. The new segments
+# keep the old names. The files that they replaced stay for another minute.
+# `cleaner-offset-checkpoint` says how far the log is clean. A batch keeps its first and last offset
+# when it loses records. Leader and followers clean on their own, so their files differ, but their
+# tables do not.
 
 # %% [markdown]
 # ## Deeper: Transactions in a compacted topic
 #
-# `a=1` is committed, `a=2` aborted, `b=1` committed; then the cleaner makes a pass.
+# `a=1` is committed, `a=2` is aborted, and `b=1` is committed; then the cleaner makes two passes.
 
 # %% transactions tags=["both"]
 lab.both(scenes.transactions)
 
 # %% [markdown]
 # An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted`
-# sees it. A transaction's marker stays as long as any of its records, and then
-# `delete.retention.ms` longer, like a tombstone. The cleaner goes only up to the last stable
-# offset: it touches nothing in an open transaction.
+# sees `a=2`. A transaction's marker stays as long as any of its records. The first pass that finds
+# none of them writes the delete horizon into the marker's batch (the first of the seven bits), and
+# the marker goes `delete.retention.ms` later, like a tombstone. The cleaner goes only up to the last
+# stable offset, so it touches nothing in an open transaction.
 
 # %% [markdown]
 # ## Deeper: Delete records
@@ -899,8 +913,8 @@ lab.both(scenes.transactions)
 lab.both(scenes.delete_records)
 
 # %% [markdown]
-# The start moves at once, and a segment below it goes at the next check. -1 is the high watermark.
-# A topic that is only compacted refuses: use a tombstone there.
+# The start moves at once, and a segment below it goes at the next check. An offset of -1 means the
+# high watermark. A topic that is only compacted refuses the request; use a tombstone there.
 
 # %% [markdown]
 # ## Deeper: Tiered storage
@@ -908,8 +922,8 @@ lab.both(scenes.delete_records)
 # With tiered storage (KIP-405) a broker copies each finished segment to a store that all the
 # brokers can reach. Then there are two limits: `local.retention.bytes` (or `.ms`) for the broker's
 # own disk, and `retention.bytes` for the whole log. Here are the first run's 20 records, four to a
-# segment; 1,500 bytes may stay on the disk, and the whole log has no limit. A new consumer starts
-# at offset 0. Say first what it gets from there on. Then the whole log gets a limit, too.
+# segment; 1,500 bytes may stay on disk, and the whole log has no limit. A new consumer starts at
+# offset 0. First say what it gets from there on. Then the whole log gets a limit, too.
 
 # %% tiered tags=["sim"]
 local_limit, limit = 1_500, 2_200  # bytes; also 700 and 3_000
@@ -928,11 +942,13 @@ virtual_runs.side_by_side({"no limit": before, f"retention.bytes={limit}": after
 
 # %% [markdown]
 # Only the start of the *local* log has moved. The leader reads what is below it from the store,
-# which takes longer; readers at the end of the log notice nothing. The active segment is never in
-# the store. `retention.bytes` counts the whole log: what it removes leaves the store, and is gone.
+# which takes longer, but readers at the end of the log notice nothing. The active segment is never
+# in the store. `retention.bytes` counts the whole log: what it removes leaves the store, and is
+# gone.
 #
 # So a long history needs no large disks, and a new replica copies little. Kafka provides the
 # interface; the store is a plugin. A compacted topic is refused. This run uses the engine alone,
-# because Kafka needs such a plugin: with the one from its own tests, `tests/conformance` gives
-# Kafka 4.3.1 and the engine the same bytes (`pytest tests/conformance -k tiered`). Both then have
-# the same files in the store, byte for byte, the same offsets, and the same answers for a consumer.
+# because Kafka needs such a plugin. With the plugin from Kafka's own tests, `tests/conformance`
+# gives Kafka 4.3.1 and the engine the same bytes (`pytest tests/conformance -k tiered`). Both then
+# have the same files in the store, byte for byte, and the same offsets, and they give a consumer
+# the same answers.

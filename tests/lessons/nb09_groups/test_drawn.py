@@ -17,9 +17,9 @@ def pause(partition: int, start_s: float, end_s: float | None) -> Pause:
 
 def stops() -> Stops:
     found = Stops(3)
-    found.note("engine", "consumer", 0, [pause(2, 1.0, 1.5)])
-    found.note("engine", "range", 0, [pause(each, 1.0, 5.0) for each in range(3)])
-    found.note("engine", "cooperative-sticky", 0, [pause(0, 1.0, 5.0), pause(1, 2.0, None)])
+    found.note("engine", "consumer", 0, [pause(2, 1.0, 1.5)], 1)
+    found.note("engine", "range", 0, [pause(each, 1.0, 5.0) for each in range(3)], 1)
+    found.note("engine", "cooperative-sticky", 0, [pause(0, 1.0, 5.0), pause(1, 2.0, None)], 2)
     return found
 
 
@@ -31,9 +31,9 @@ def bars(svg: str) -> list[tuple[float, float]]:
 
 def test_sums_and_order() -> None:
     assert stops().text.splitlines() == [
-        "range, engine: 3 partitions stopped, 12.0 s added up",
-        "cooperative-sticky, engine: 1 partition stopped, 4.0 s added up",
-        "consumer, engine: 1 partition stopped, 0.5 s added up",
+        "range, engine: 3 partitions stopped, 12.0 s added up, 1 generation",
+        "cooperative-sticky, engine: 1 partition stopped, 4.0 s added up, 2 generations",
+        "consumer, engine: 1 partition stopped, 0.5 s added up, 1 generation",
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_bar_is_as_long_as_its_pause() -> None:
 
 def test_a_pause_that_has_begun_before_is_cut_at_the_axis() -> None:
     late = Stops(1)
-    late.note("engine", "range", 2 * SECOND, [pause(0, 1.0, 4.0)])
+    late.note("engine", "range", 2 * SECOND, [pause(0, 1.0, 4.0)], 1)
     early = Stops(1)
-    early.note("engine", "range", 0, [pause(0, 0.0, 2.0)])
+    early.note("engine", "range", 0, [pause(0, 0.0, 2.0)], 1)
     assert bars(late.svg()) == bars(early.svg())

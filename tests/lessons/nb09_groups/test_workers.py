@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from kit.clusters import engine
 from kit.film.source import Line
-from lessons.nb09_groups.workers import Place, Team
+from lessons.nb09_groups.workers import Partition, Place, Team, Worker
 
 
 def team(owned: dict[str, list[int]], members: list[dict[str, Any]], state: str = "Stable") -> Team:
@@ -93,11 +94,62 @@ def test_a_place_says_what_it_has_kept() -> None:
 
 
 def test_a_worker_reads_what_it_has_taken_a_record_of() -> None:
-    both = team({"A": [0, 1]}, [])
-    worker: Any = both.workers["A"]
-    worker.read = [("payments", 2), ("orders", 1), ("orders", 0)]
-    assert both.reads == {"A": "orders 0 1, payments 2"}
-    assert not both.reads_all
+    with engine.start() as cluster, Team(cluster, ("orders",), "reads") as two:
+        cluster.create_topic("orders", partitions=3)
+        two.add("A")
+        two.covered(3)
+        two.write("orders", 4, 2)
+        two.wait(lambda team: team.processed == 4, 30, "4 records")
+        assert (two.reads, two.reads_all) == ({"A": "orders 0 1"}, False)
+        assert two.readers == {(index, offset): "A" for index in (0, 1) for offset in (0, 1)}
+        two.write("orders", 3, 3)
+        two.wait(lambda team: team.reads_all, 30, "a record of each partition")
+        assert two.workers["A"].strays == 0
+
+
+def test_a_rebalance_is_a_generation_and_moves_partitions_to_other_owners() -> None:
+    with engine.start() as cluster, Team(cluster, ("orders",), "owners") as two:
+        cluster.create_topic("orders", partitions=2)
+        two.add("A")
+        two.covered(2)
+        began, alone = two.generation, two.owners
+        two.add("B")
+        two.covered(2)
+        assert two.generation == began + 1
+        assert alone == {("orders", 0): "A", ("orders", 1): "A"}
+        assert two.owners == {("orders", 0): "A", ("orders", 1): "B"}
+
+
+def test_a_commit_before_partitions_go_leaves_nothing_to_repeat() -> None:
+    """Without it, the partition's next owner would begin at the first record."""
+    repeats = {}
+    with engine.start() as cluster:
+        for commits in (True, False):
+            topic = f"orders-{commits}"
+            cluster.create_topic(topic, partitions=2)
+
+            def write_out(
+                worker: Worker, places: Sequence[Partition], commits: bool = commits
+            ) -> None:
+                worker.rest(0.2)
+                if commits:
+                    worker.commit(places)
+
+            by_hand = {"enable.auto.commit": False}
+            with Team(cluster, (topic,), topic, "range", by_hand, on_revoke=write_out) as two:
+                two.add("A")
+                two.covered(2)
+                two.write(topic, 10, 2)
+                two.wait(lambda team: team.processed == 10, 30, "10 records")
+                since = two.now_us
+                two.add("B")
+                two.covered(2)
+                two.write(topic, 10, 2)
+                two.wait(lambda team: len(team.offsets) == 20, 30, "10 more")
+                repeats[commits] = two.processed - 20
+                ((began, ended),) = two.steps(since)["A gives back"]
+                assert ended - began >= 0.2
+    assert repeats[True] == 0 < repeats[False]
 
 
 def test_a_worker_that_is_to_be_slow_is_slow_at_its_next_record() -> None:

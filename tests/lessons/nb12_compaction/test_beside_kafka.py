@@ -21,7 +21,7 @@ def test_a_running_broker_changes_its_cleaner_threads_and_still_cleans(
     local_cluster: KafkaCluster,
 ) -> None:
     seen = scenes.cleaner_threads(local_cluster)
-    assert seen["threads of that name in 103's process"] == [1, 2, 1]
+    assert seen["kafka-log-cleaner-thread: how many in 103's process"] == [1, 2, 1]
     config = {**scenes.TWO, **scenes.NEVER, "cleanup.policy": "compact"}
     local_cluster.create_topic("users", assignment={0: [103]}, config=config)
     records.write(local_cluster, "users", [("a", "1")] * 5)
