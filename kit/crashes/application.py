@@ -2,7 +2,7 @@
 
 A crash is SIGKILL, sent by the process to itself, after a statement of the loop is complete.
 Nothing that a client does on close can happen: no last commit, no leaving of the group.  Before
-it comes a short stall, in which Python stands still and the client's own thread goes on.  So an
+it comes a short stall, in which Python stops and the client's own thread goes on.  So an
 asynchronous commit that the loop has started is sent, and an automatic commit that is due is
 made: a loop must be right in that case, too.  The stall holds the interpreter's lock, so the
 loop's other threads make no progress in it.

@@ -124,25 +124,25 @@ def _trial(result: Outcome, evidence: Evidence) -> str:
 
 
 def _partition(evidence: Evidence, partition: int) -> str:
-    row, stands = cells(evidence, partition), evidence.committed(partition)
+    row, committed = cells(evidence, partition), evidence.committed(partition)
     before, after = halves(evidence)
-    lines = [_row("offset", [_small(str(cell.offset)) for cell in row], row, stands)]
+    lines = [_row("offset", [_small(str(cell.offset)) for cell in row], row, committed)]
     lines.append(
         _row(
             f"{verb(evidence)} {before}",
             [_done(cell.before, cell.failed) for cell in row],
             row,
-            stands,
+            committed,
         )
     )
     if after:
         lines.append(
-            _row(f"{verb(evidence)} {after}", [_done(cell.after) for cell in row], row, stands)
+            _row(f"{verb(evidence)} {after}", [_done(cell.after) for cell in row], row, committed)
         )
-    lines.append(_row("outcome", [_outcome(cell) for cell in row], row, stands))
-    words = f"committed: {stands}, where the next one starts"
-    if stands >= len(row):
-        words = f"committed: {stands}, the end"
+    lines.append(_row("outcome", [_outcome(cell) for cell in row], row, committed))
+    words = f"committed: {committed}, where the next one starts"
+    if committed >= len(row):
+        words = f"committed: {committed}, the end"
     return (
         f"<div style='{_ROWS};grid-template-columns:max-content repeat({len(row)},3em)'>"
         f"{''.join(lines)}</div><div><span style='border-left:3px solid currentcolor'></span> "
@@ -150,13 +150,13 @@ def _partition(evidence: Evidence, partition: int) -> str:
     )
 
 
-def _row(name: str, inside: list[str], row: list[Cell], stands: int) -> str:
+def _row(name: str, inside: list[str], row: list[Cell], committed: int) -> str:
     """A label and its cells; a bar is before the first record that is not committed."""
     parts = [f"<small style='{_LABEL}'>{escape(name)}</small>"]
     for cell, text in zip(row, inside, strict=True):
-        bar = "border-left:3px solid currentcolor" if cell.offset == stands else (
+        bar = "border-left:3px solid currentcolor" if cell.offset == committed else (
             "border-left:3px solid transparent")  # fmt: skip
-        if stands == len(row) and cell.offset == len(row) - 1:
+        if committed == len(row) and cell.offset == len(row) - 1:
             bar += ";border-right:3px solid currentcolor"
         parts.append(f"<span style='{bar}'>{text}</span>")
     return "".join(parts)

@@ -48,10 +48,10 @@ def _broken(case: Case) -> Mistake | None:
         if must_not_repeat and each.repeated:
             harm.append(f"repeated {records(each.repeated)}")
         if harm:
-            stands = ", ".join(str(each.committed(partition)) for partition in each.values)
+            committed = ", ".join(str(each.committed(partition)) for partition in each.values)
             return Mistake(
                 f"not {case.promise}",
-                f"{where(case, each)} {' and '.join(harm)}; the committed offset was {stands}.",
+                f"{where(case, each)} {' and '.join(harm)}; the committed offset was {committed}.",
                 IN_ONE_TRANSACTION if writes(case) else
                 {AT_MOST_ONCE: "Commit before you process.",
                  EXACTLY_ONCE: "Give each effect a key by which a repetition is known."}.get(

@@ -16,7 +16,7 @@ WORDS = {
     "failure": "processing one record fails",
     "slow": "every record takes a while",
     "join": "a second application joins",
-    "freeze": "the application stands still",
+    "freeze": "the application freezes",
 }
 
 

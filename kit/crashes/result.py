@@ -56,6 +56,6 @@ def story(result: Outcome, evidence: Evidence) -> list[str]:
             f"  {name:{start}}  " + " ".join(f"{column[n]:^{width}}" for column in columns).rstrip()
             for n, name in enumerate(names)
         ]
-        stands = evidence.committed(partition)
-        lines.append(f"  {'committed':{start}}  {stands}, where the next one starts")
+        committed = evidence.committed(partition)
+        lines.append(f"  {'committed':{start}}  {committed}, where the next one starts")
     return lines

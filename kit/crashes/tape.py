@@ -8,7 +8,7 @@ Five situations show what a loop is worth:
     slow      every record takes a while: one by one they are within max.poll.interval.ms, in a
               batch they are not; a second application waits for the partition
     join      a second application joins when most records are processed
-    freeze    the application stands still (a long garbage collection, a suspended machine) while
+    freeze    the application freezes (a long garbage collection, a suspended machine) while
               it processes a record; its session ends, a second one takes over, and then the first
               one goes on
 
@@ -90,7 +90,7 @@ class Situation:
     fails: int = -1
     """Processing the record at this offset of partition 0 fails at the first attempt."""
     freezes: int = -1
-    """The first application stands still while it processes this offset of partition 0."""
+    """The first application freezes while it processes this offset of partition 0."""
     second_after: int = -1
     """A second application joins when this many records are processed; -1: never."""
     late_listener_s: float = 0.0

@@ -200,7 +200,7 @@ def _inner_archive(
 ) -> Iterator[Found]:
     try:
         if depth >= 2:
-            raise Unreadable("The archive lies in an archive in an archive; hand in one archive.")
+            raise Unreadable("The archive is in an archive in an archive; hand in one archive.")
         content = _unpacked(archive, member, LARGEST_INNER_ARCHIVE)
         yield from _in_archive(io.BytesIO(content), name, trail, holder, depth=depth + 1)
     except Unreadable as reason:

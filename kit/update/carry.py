@@ -137,10 +137,10 @@ class _Carrier:
             self._keep_outputs(cell, target)
         elif fresh["cell_type"] != cell.get("cell_type"):
             self._keep(cell, anchor, f"Your version of {shown}")
-            self._remark(f"{shown} is a cell of another kind now. Your text stands below it.")
+            self._remark(f"{shown} is a cell of another kind now. Your text is below it.")
         elif self.texts[target] != self.now[target]:
             if self._keep(cell, anchor, f"Your other version of {shown}"):
-                self._remark(f"{shown} has your work here, too. It stays; the other stands below.")
+                self._remark(f"{shown} has your work here, too. It stays; the other one is below.")
         elif self.then[name] == self.now[target]:
             self._replace(fresh, text, cell)
             if name != target:
@@ -149,11 +149,11 @@ class _Carrier:
             if self._keep(fresh, anchor, f"The new beginning of {shown}"):
                 self._remark(
                     f"The exercise {shown} has changed. Your answer is in its place, and the new "
-                    "stub stands below it: run the check again."
+                    "stub is below it: run the check again."
                 )
             self._replace(fresh, text, cell)
         elif self._keep(cell, anchor, f"Your version of {shown}"):
-            self._remark(f"The course has changed the cell {shown}. Yours stands below it.")
+            self._remark(f"The course has changed the cell {shown}. Yours is below it.")
 
     def _replace(self, fresh: Cell, text: str, cell: Cell) -> None:
         fresh["source"] = text

@@ -153,7 +153,7 @@ EXERCISE = Exercise(
         "there was something. json_object_keys is null where there is no JSON object.",
         "Write the five rules as one chain of conditions, in the order of the list, each with its "
         "reason; a good payment falls through and has null. Then empty the two columns where a "
-        "reason stands.",
+        "reason is given.",
     ),
     judge_parse,
     {

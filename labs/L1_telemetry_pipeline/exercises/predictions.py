@@ -130,12 +130,12 @@ PREDICTIONS = (
         because={
             "a": "It keeps {ids kept within the watermark} ids, and dropDuplicates {ids kept by "
             "dropDuplicates}: the watermark lets it forget.",
-            "b": "It keeps {ids kept within the watermark} ids. The watermark itself stands the "
+            "b": "It keeps {ids kept within the watermark} ids. The watermark itself is the "
             "delay behind the newest event, and an id is kept for the delay after its own time: "
             "that makes twice the delay.",
             "c": "It keeps {ids kept within the watermark} ids: the delay behind the newest event, "
             "and the delay once more.",
-            "d": "It keeps {ids kept within the watermark} ids. State lies in the checkpoint and "
+            "d": "It keeps {ids kept within the watermark} ids. State is in the checkpoint and "
             "passes from micro-batch to micro-batch.",
         },
     ),
@@ -212,8 +212,8 @@ PREDICTIONS = (
     Prediction(
         "L1-12",
         "The rule reads a record's text with one from_json, into the column position. Behind it a "
-        "filter keeps the rows whose reason is null. How often does from_json stand in the plan "
-        "that Spark runs?",
+        "filter keeps the rows whose reason is null. How often does the plan that Spark "
+        "runs contain from_json?",
         (
             "once: the filter uses the column position",
             "twice: once for the filter, and once for the columns",
@@ -221,10 +221,10 @@ PREDICTIONS = (
         ),
         settle=times_parsed,
         because={
-            "a": "It stands there {filtered} times; without the filter {all} times.",
-            "b": "It stands there {filtered} times; without the filter {all} times. The filter "
+            "a": "It is there {filtered} times; without the filter {all} times.",
+            "b": "It is there {filtered} times; without the filter {all} times. The filter "
             "has one for each use of a field.",
-            "c": "It stands there {filtered} times; without the filter {all} times.",
+            "c": "It is there {filtered} times; without the filter {all} times.",
         },
     ),
     Prediction(

@@ -3,8 +3,8 @@
 #
 # Forty trucks send their positions to a topic. Some positions arrive late, some arrive twice, and
 # some are broken. You take the topic through **bronze**, **silver** and **gold** tables with
-# PySpark, kill the processes that run it, and use three equations to find what is missing and what
-# counts twice.
+# PySpark, kill the processes that run the pipeline, and use three equations to find what is missing
+# and what counts twice.
 #
 # **You will be able to**
 # * write a streaming query as production runs it: source options, trigger, checkpoint, name;
@@ -13,7 +13,8 @@
 # * explain what a killed driver or broker changes, and show it.
 #
 # **Time:** {minutes}. The lab needs Java 17 and PySpark; the first cell takes a few seconds,
-# because Spark starts a JVM. It builds on notebooks 02 and 06; `lab.term("ISR")` explains a term.
+# because Spark starts a JVM. The lab builds on notebooks 02 and 06; `lab.term("ISR")` explains a
+# term.
 
 # %% doorway tags=["setup"]
 import json
@@ -83,19 +84,19 @@ Chart(
 # %% [markdown]
 # ## Bronze: the topic as it was
 #
-# Bronze judges nothing. It keeps key, value, partition, offset and timestamp, so that any later
-# question can be asked again. Read the cell as a reviewer would, option by option:
+# Bronze judges nothing. It keeps key, value, partition, offset and timestamp, so that any question
+# can be asked again later. Read the cell as a reviewer would, option by option:
 #
 # | option | reason |
 # |---|---|
-# | `startingOffsets` | a new query starts here; without it, at the topic's end. A checkpoint overrides it |
-# | `failOnDataLoss` | the query fails if records were deleted before it read them; with `false` it goes on without them |
+# | `startingOffsets` | a new query starts here; without this option, it starts at the topic's end. A checkpoint overrides the option |
+# | `failOnDataLoss` | the query fails if records were deleted before it read them; with `false`, it continues without them |
 # | `maxOffsetsPerTrigger` | a query that was down for a day must not read that day in one micro-batch |
 # | `minPartitions` | more tasks than the topic has partitions: useful where there are more cores |
 # | `kafka.isolation.level` | Spark's default would also read records from aborted transactions |
-# | `kafka.…timeout.ms` | how long a dead broker is asked; the defaults are 30 and 60 seconds |
-# | `checkpointLocation` | the query's memory: one folder per query, as long as the query lives |
-# | `availableNow` | the query reads what is there, in micro-batches, and ends: a job for a scheduler |
+# | `kafka.…timeout.ms` | how long Spark waits for a dead broker; the defaults are 30 and 60 seconds |
+# | `checkpointLocation` | the query's memory: one folder per query, for as long as the query lives |
+# | `availableNow` | the query reads what is there, in micro-batches, and then ends: a job for a scheduler |
 # | `queryName` | the query's name in logs, metrics and alarms |
 
 # %% bronze tags=["setup"]
@@ -171,22 +172,22 @@ lab.verdict("L1-5", seen)
 
 # %% [markdown]
 # A micro-batch is planned first: Spark notes its offsets in `offsets` before it reads a record.
-# Then the batch runs, and the table's log gets one commit with its rows. Last, its number goes to
-# `commits`. The second process found offsets without a commit, and ran that micro-batch again with
-# the same offsets. Delta keeps the query's id and the batch's number with each commit, so a batch
-# that was written before the kill is not written again: kill the driver when the batch is
-# `"written"`, and see. Without the checkpoint, Spark starts a new query, which appends the whole
-# topic once more.
+# Then the batch runs, and the table's log gets one commit with the batch's rows. Last, the batch's
+# number goes to `commits`. The second process found offsets without a commit, and ran that
+# micro-batch again with the same offsets. Delta keeps the query's id and the batch's number with
+# each commit, so a batch that was written before the kill is not written again. To see this, kill
+# the driver when the batch is `"written"`. Without the checkpoint, Spark starts a new query, which
+# appends the whole topic again.
 #
 # ## The rule that accepts and refuses
 #
 # Kafka carries bytes. One function decides what they mean, or why they mean nothing. It is a chain
 # of conditions, each with its reason, checked in order. The schema is written down, not inferred:
-# the one that Spark guesses from today's records may be different tomorrow. Times are checked as
-# well. A time in nanoseconds would end the query. A time in microseconds is far ahead, as is text
-# from the year 9999, and a watermark follows it there. Text must match one pattern: without it,
-# Spark also accepts "12:30" and takes it to mean today. A clock that is a day ahead passes; L3
-# shows what follows.
+# Spark may guess one schema from today's records and a different one from tomorrow's. Times are
+# checked as well. A time in nanoseconds would end the query. A time in microseconds is far in the
+# future, as is text from the year 9999, and the watermark would follow such a time there. Text must
+# match one pattern: without the pattern, Spark also accepts "12:30" and takes it to mean 12:30
+# today. A clock that is a day ahead passes; L3 shows what follows.
 
 # %% rule tags=["setup"]
 POSITION = "event_id STRING, truck STRING, event_time STRING, speed_kmh INT, heading INT"
@@ -254,17 +255,18 @@ lab.verdict("L1-6", seen)
 # %% [markdown]
 # In Spark, a JSON schema checks types. `INT` accepts a number written without a fraction or quotes.
 # `STRING` accepts any value, so a number can become a truck's name. A field that the schema does
-# not name is silently dropped, but bronze still has it. A speed of −5 has the right type: a range
-# check is a rule that you add, and exercise L1-3 is about the gap that such a rule can leave.
+# not name is silently dropped, but bronze still has it. A speed of −5 has the right type. A range
+# check is a rule that you add yourself, and exercise L1-3 is about the gap that such a rule can
+# leave.
 #
 # ## Each event once, and what it costs
 #
-# A truck that gets no answer sends again. To drop the copy, a query must remember the ids that it
-# has seen. They are its *state*, which is in the checkpoint. `dropDuplicates` keeps every id
-# forever. A *watermark* is the newest event time so far, minus a delay that you choose;
-# `dropDuplicatesWithinWatermark` uses it to forget. The next cell runs both over the topic and
-# draws their state. The `noop` sink accepts rows and discards them, good for a measurement and
-# nothing else.
+# A truck that gets no answer sends its position again. To drop the copy, a query must remember the
+# ids that it has seen. These ids are the query's *state*, which is kept in the checkpoint.
+# `dropDuplicates` keeps every id forever. A *watermark* is the newest event time so far, minus a
+# delay that you choose; `dropDuplicatesWithinWatermark` uses the watermark to forget old ids. The
+# next cell runs both over the topic and draws their state. The `noop` sink accepts rows and
+# discards them; it is good for a measurement and nothing else.
 
 # %% L1-7 tags=["stub", "predict"]
 lab.predict("L1-7")
@@ -305,24 +307,24 @@ lab.verdict("L1-7", seen)
 
 # %% [markdown]
 # The watermark bounds the state by time, so it no longer matters how long the query lives. The
-# delay is a promise about the senders: no report arrives later than that, and no copy later than
-# that after its original. The fleet's reports arrive up to 15 minutes late and their copies up to 5
-# minutes after that, so 20 minutes covers both.
+# delay is a promise about the senders: no report is late by more than the delay, and no copy
+# arrives more than the delay after its original. The fleet's reports arrive up to 15 minutes late,
+# and their copies arrive up to 5 minutes after that, so 20 minutes covers both.
 #
 # A trap: `dropDuplicates(["event_id"])` *after* `withWatermark` also keeps every id. It uses the
-# watermark only if `event_time` is one of its columns, but then a copy with a new time is not a
-# copy.
+# watermark only if `event_time` is one of its columns, but then a copy with a new time does not
+# count as a copy.
 #
 # ## Silver, dead letters, gold
 #
 # Silver has each event once. A refused record becomes a *dead letter*: its bytes, partition, offset
-# and reason. `observe` counts the refused records in each micro-batch's progress, for an alarm.
-# Gold has one row per truck and minute, which MERGE keeps current: each micro-batch from silver
-# determines which minutes it touches, and those minutes are computed again from silver. So a
-# repeated micro-batch produces the same gold, and `foreachBatch`, which may repeat one, can do no
-# harm. The oldest of these minutes limits what is read: Delta's log has the minimum and maximum of
-# each file's columns, so files that end before that minute stay closed, even in a table that holds
-# years.
+# and reason. `observe` adds a count of the refused records to each micro-batch's progress, where an
+# alarm can use it. Gold has one row per truck and minute, which MERGE keeps current: the minutes
+# that a micro-batch from silver touches are recomputed from silver. So a repeated micro-batch
+# produces the same gold, and `foreachBatch`, which may repeat a micro-batch, can do no harm. The
+# oldest of these minutes limits what is read: Delta's log has the minimum and maximum of each
+# file's columns, so files whose times end before that minute are not opened, even in a table that
+# holds years of data.
 
 # %% layers tags=["live"]
 watermark = "20 minutes"
@@ -475,14 +477,14 @@ lab.verdict("L1-1", seen)
 
 # %% [markdown]
 # Gold counts by the truck's clock, so the first position produced a row for a minute long past. The
-# second was behind silver's watermark. It is a good record, and it is in bronze but in no other
-# table. It shows in one number in the query's progress, `numRowsDroppedByWatermark`, and in two of
-# the equations. At work you watch that number and use it to choose the delay.
+# second position was behind silver's watermark. It is a good record, and it is in bronze but in no
+# other table. It shows up in one number in the query's progress, `numRowsDroppedByWatermark`, and
+# in two of the equations. At work you watch that number and use it to choose the delay.
 #
 # ## Break it: a broker dies while the query runs
 #
 # Here bronze's query runs as a service, triggered every half second until it is stopped. It runs on
-# the engine and on a real Kafka while a producer writes and the leader of partition 0 is killed.
+# the engine and on real Kafka while a producer writes and the leader of partition 0 is killed.
 
 # %% L1-8 tags=["stub", "predict"]
 lab.predict("L1-8")
@@ -522,12 +524,12 @@ lab.verdict("L1-8", outcome)
 
 # %% [markdown]
 # The producer got no answer for the records in flight and sent them again, to the new leader. They
-# are there once, because the producer is idempotent. A Spark task got no answer either. It asked
-# for new metadata and read on from the offset that its micro-batch names. The position is recorded
-# nowhere else, so nothing can be skipped or read twice.
+# are in the topic only once, because the producer is idempotent. A Spark task got no answer either.
+# It asked for new metadata and continued reading from the offset that its micro-batch names. The
+# position is recorded nowhere else, so nothing can be skipped or read twice.
 #
-# At work you would see such a death in two places: the raw output of Kafka's tool and the log of
-# the broker that leads next.
+# At work, you would see such a death in two places: the raw output of Kafka's tool and the log of
+# the broker that becomes the next leader.
 
 # %% describe tags=["live"]
 partition = 0
@@ -542,12 +544,12 @@ lab.mend(eng)
 # %% [markdown]
 # ## Your turn
 #
-# You write four pieces of a streaming job. The check runs each on records that you have not seen,
-# and examines what Spark read and wrote; `lab.show(trials)` shows how.
+# You write four pieces of a streaming job. The check runs each piece on records that you have not
+# seen, and examines what Spark read and wrote; `lab.show(trials)` shows how.
 #
-# **Read a topic as production does.** Read all of it, from the beginning, at most 20 records per
-# micro-batch, in four tasks even though the topic has two partitions. If records were deleted
-# before they were read, the query must stop.
+# **Read a topic as production does.** Read all of it, from the beginning, with at most 20 records
+# per micro-batch, and in four tasks even though the topic has only two partitions. If records were
+# deleted before they were read, the query must stop.
 
 
 # %% L1-2 tags=["stub"]
@@ -577,9 +579,9 @@ lab.check("L1-2", trials.reading(source, eng))
 # **Parse, or say why not.** Each payment's `value` is `{"order_id": "o-1", "cents": 500}`. For each
 # record, return `offset`, `order_id STRING`, `cents INT` and `reason`. Check for the reasons in
 # this order: `no value`; `not JSON`; `no field`, if one of the two is missing or null;
-# `wrong type`, if cents is not an `INT`; `out of range`, if it is not from 1 to 100,000. A valid
-# payment's reason is null; where there is a reason, `order_id` and `cents` are null. No record may
-# be lost.
+# `wrong type`, if cents is not an `INT`; and `out of range`, if cents is not in the range from 1 to
+# 100,000. A valid payment's reason is null; where there is a reason, `order_id` and `cents` are
+# null. No record may be lost.
 
 
 # %% L1-3 tags=["stub"]
@@ -642,7 +644,7 @@ lab.check("L1-4", trials.archiving(archive))
 # %% [markdown]
 # **Each event once, in bounded state.** Events have `event_id` and `event_time`. An event arrives
 # less than 30 minutes late. Its copy has the same id and a new time, at most 10 minutes after the
-# first. Return the stream without copies, with state that does not grow over the years.
+# original's. Return the stream without copies, with state that does not grow over the years.
 
 
 # %% L1-11 tags=["stub"]
@@ -668,8 +670,8 @@ lab.check("L1-11", trials.within(once))
 # <details><summary><b>1. Where are a streaming query's offsets?</b></summary>
 #
 # In its checkpoint, one file per micro-batch, written before the micro-batch reads anything.
-# *Follow-up:* how do you watch its lag, then? (The query's progress reports the offsets that it
-# read and the latest ones.)
+# *Follow-up:* how do you watch its lag, then? (The query's progress reports the offsets that the
+# query read and the latest ones in the topic.)
 #
 # * **weak:** "in Kafka" · **good:** in the checkpoint · **strong:** says when they are written and
 #   what a restart does with them
@@ -691,11 +693,11 @@ lab.check("L1-11", trials.within(once))
 #
 # <details><summary><b>3. Kafka delivered a record twice. What do you do, and what does it cost?</b></summary>
 #
-# The sender got no answer and sent again. An idempotent producer prevents its own repeats; when an
-# application sends again after a restart, only an event id identifies the copy. A query that drops
-# copies keeps ids as state for the length of the watermark's delay.
-# *Follow-up:* what does too short a delay cost? (Good events that arrive late are dropped, and only
-# a metric shows it.)
+# The sender got no answer and sent the record again. An idempotent producer prevents its own
+# repeats, but when an application resends a record after a restart, only an event id identifies the
+# copy. A query that drops copies keeps ids as state for the length of the watermark's delay.
+# *Follow-up:* what does it cost to make the delay too short? (Good events that arrive late are
+# dropped, and only a metric shows it.)
 #
 # * **weak:** "a bug in Kafka" · **good:** retries, event id, state · **strong:** bounds the state,
 #   says how long an id is kept, and watches what the watermark drops
@@ -735,9 +737,9 @@ lab.check("L1-11", trials.within(once))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# There is no consumer id, so the group has no members now, and these are the offsets that it left.
-# It stopped while partition 0 was far behind, so one consumer was stuck there, perhaps at a record
-# that it cannot parse.
+# There is no consumer id, so the group has no members now, and these are the offsets that it left
+# behind. The group stopped while it was far behind in partition 0, so one consumer was stuck there,
+# perhaps at a record that it could not parse.
 # </details>
 #
 # ## Quiz
@@ -752,8 +754,9 @@ lab.quiz("L1-10", "b")
 # ## Deeper: Slow work and the poll interval
 #
 # A consumer that subscribes has to poll again within `max.poll.interval.ms`, or it loses its
-# partitions. This course's sources warn that this matters for frameworks such as Spark. Here each
-# record takes a millisecond, the interval is one second, and a micro-batch takes longer than that.
+# partitions. This course's sources warn that this limit matters for frameworks such as Spark. Here
+# each record takes a millisecond to process, the interval is one second, and a micro-batch takes
+# longer than that.
 
 # %% L1-9 tags=["stub", "predict"]
 lab.predict("L1-9")
@@ -794,13 +797,14 @@ lab.verdict("L1-9", seen)
 # %% [markdown]
 # The query read every record once, and the cluster never saw a group with that name. Spark assigns
 # partitions to its tasks itself and keeps the offsets in the checkpoint. There is no membership to
-# lose, so the interval does not apply; it does apply to consumers that subscribe. The downside:
-# `kafka-consumer-groups.sh` shows no lag for this query. Check `query.lastProgress` instead.
+# lose, so the interval does not apply, but it does apply to consumers that subscribe. The downside
+# is that `kafka-consumer-groups.sh` shows no lag for this query. Check `query.lastProgress`
+# instead.
 
 # %% [markdown]
 # ## Deeper: What visitors do
 #
-# Kafka was built for website activity. A streaming query groups each visitor's clicks into
+# Kafka was built to track website activity. A streaming query groups each visitor's clicks into
 # sessions; a pause of 30 seconds ends a session. Then each session's pages are counted. The
 # `memory` sink and the `complete` mode are for exploring: both grow without end. A service uses
 # `withWatermark` and `append`.
@@ -835,7 +839,7 @@ pages.show()
 # ## Deeper: How often a record is parsed
 #
 # Spark does not run a query as it is written. Its optimizer moves a filter as close to the source
-# as it can, so that the later steps have fewer rows to process. The rule writes `from_json` once,
+# as it can, so that the later steps have fewer rows to process. The rule calls `from_json` once,
 # for the column `position`. The cell parses several copies of the topic.
 
 # %% L1-12 tags=["stub", "predict"]
@@ -870,14 +874,14 @@ lab.verdict("L1-12", seen)
 # %% [markdown]
 # The filter moved below the rule. There, the column `position` does not exist yet, so each use of
 # one of its fields became a `from_json` of its own: the same text is parsed again and again for
-# each record. No row is wrong, and no error reports it. You see it in the run time and in
-# `explain()`. An observed count has to see every row, so no filter moves past it. That is why
-# `judged` above observes, and why both of its readers filter afterward.
+# each record. No row is wrong, and no error reports the extra work. You see it in the run time and
+# in `explain()`. An observed count has to see every row, so no filter moves past it. That is why
+# `judged` above calls `observe`, and why both of its readers filter afterward.
 
 # %% [markdown]
 # ## Deeper: Bronze after a month
 #
-# `follow` reads bronze's commits from version 0 on. A commit is a file in the table's log, and
+# `follow` reads bronze's commits from version 0 onward. A commit is a file in the table's log, and
 # Delta deletes it after 30 days (`delta.logRetentionDuration`). The files with the rows stay, and a
 # checkpoint of the log lists them. `clean_log` does to a copy of bronze what Delta does after 30
 # days. Then two new queries read the copy.
@@ -921,19 +925,20 @@ seen = {
 lab.verdict("L1-13", seen)
 
 # %% [markdown]
-# The commits record which rows came when. Without them, version 0 cannot be read, and Delta reports
-# an error. Set `version = 3`, the only commit left: the query reads that commit's rows, and no
-# error mentions the others. Without a version, Delta starts with the table as it is, reads its
-# files in order of their times, and goes on with each new commit. So `follow` first checks whether
-# every commit is there, and silver can be rebuilt from bronze years later. After OPTIMIZE and
-# VACUUM, bronze is one large file. Silver's state then keeps every event id until the micro-batch
-# that reads it ends, and the watermark drops nothing.
+# The commits record which rows arrived when. Without them, version 0 cannot be read, and Delta
+# reports an error. If you set `version = 3`, the only commit left, the query reads that commit's
+# rows, and no error mentions the other rows. Without a version, Delta starts with the table as it
+# is, reads its files in order of their times, and continues with each new commit. So `follow` first
+# checks whether every commit is still there, and silver can be rebuilt from bronze years later.
+# After OPTIMIZE and VACUUM, bronze is one large file. Silver's state then keeps every event id
+# until the micro-batch that reads this file ends, and the watermark drops nothing.
 #
 # ## Deeper: What a real pipeline does beyond this
 #
-# A real pipeline runs for months, so its progress is monitored: rows, lag, state, what the
-# watermark drops. How late is too late is a question for the business (L3). Its queries run on
-# several machines (L4). State that may outgrow the heap starts out in RocksDB, because a checkpoint
-# stays with its provider. Tables are compacted, and their schema changes (L5). A final write to
-# Kafka may repeat records after a crash (L2). The full-size lab, with orders and payments, is one
-# command: `kafkalab pipeline --source local --events 200000 --kill`.
+# A real pipeline runs for months, so its progress is monitored: rows, lag, state, and what the
+# watermark drops. How late is too late is a question for the business (L3). The pipeline's queries
+# run on several machines (L4). State that may outgrow the heap starts out in RocksDB, because a
+# checkpoint stays with the state store provider that it began with. Tables are compacted, and their
+# schema changes (L5). A final write to Kafka may repeat records after a crash (L2). The full-size
+# lab, with orders and payments, is one command:
+# `kafkalab pipeline --source local --events 200000 --kill`.

@@ -80,7 +80,7 @@ EXERCISE = Exercise(
         "Three things can happen to a state: its order is new, it is newer than what the table "
         "has, or it is not newer. What has the table to do in each case?",
         "A MERGE refuses two source rows that match one row, and inserts both where none matches. "
-        "So reduce the micro-batch to one row for each order first. A condition can stand behind "
+        "So reduce the micro-batch to one row for each order first. A condition can come after "
         "WHEN MATCHED.",
         "Group by the order: the highest revision, and the status that belongs to it. MERGE on the "
         "order: update the row where the revision is higher than the table's, insert one where the "

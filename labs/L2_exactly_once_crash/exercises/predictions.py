@@ -109,7 +109,7 @@ PREDICTIONS = (
         because={
             "a": "It finds {Kafka sink} records: those of the first attempt are there as well.",
             "b": "It finds {Parquet file sink, every file read} rows: the files of the first "
-            "attempt lie beside those of the second.",
+            "attempt are beside those of the second.",
             "c": "It finds {transactional producer, read_committed}: the first attempt was "
             "aborted, and the second had everything.",
             "d": "It has {foreachBatch, number noted first} rows.",
@@ -134,7 +134,7 @@ PREDICTIONS = (
     ),
     Prediction(
         "L2-6",
-        "Your sink, your point, your micro-batch, as they stand in the next cell. 120 payments are "
+        "Your sink, your point, your micro-batch, as they are in the next cell. 120 payments are "
         "in the topic. How many rows are there when the query has gone on?",
         form="a number of rows",
         settle=lambda seen: seen["rows"],

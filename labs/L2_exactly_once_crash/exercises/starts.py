@@ -51,7 +51,7 @@ def explain_starts(arguments: tuple, expected: Any, seen: Any) -> str:
         if missing < 0:
             return (
                 f"After start {number} the table has {again} rows of {len(wanted['rows'])}: the "
-                "query began at the beginning again. Its memory has to lie in `folder`."
+                "query began at the beginning again. Its memory has to be in `folder`."
             )
     return "The table has other payments than those of the stream."
 
@@ -65,7 +65,7 @@ EXERCISE = Exercise(
     "L2-9",
     "A query that can be killed",
     (
-        "What must a query find after a crash so that it goes on, and where can it lie?",
+        "What must a query find after a crash so that it goes on, and where can it be?",
         "Two things make the difference: an option of the writer that names a directory, the same "
         "for each start, and a trigger that ends when it has taken what was there.",
         "Write the stream in Delta's format, with the trigger for what is available now, and with "

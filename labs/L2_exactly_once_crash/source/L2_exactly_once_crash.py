@@ -1,14 +1,15 @@
 # %% [markdown]
 # # L2 · Exactly once, and a crash
 #
-# A streaming query moves payments from a topic to a sink. You choose a step of a micro-batch, and
-# there you kill the driver with SIGKILL. Then the query goes on, and you count: which payments are
+# A streaming query moves payments from a topic to a sink. You choose a step of a micro-batch and
+# kill the driver there with SIGKILL. Then the query resumes, and you count: which payments are
 # lost, and which are there twice?
 #
 # **You will be able to**
 # * read a checkpoint, and say which micro-batch runs again after a crash;
 # * say what each of Spark's sinks does with a micro-batch that arrives twice, and prove it;
-# * write a `foreachBatch` that can safely run twice: a named append, a MERGE, a Kafka transaction;
+# * write a `foreachBatch` that can safely run twice: a named append, a MERGE or a Kafka
+#   transaction;
 # * start a query so that it can be killed at any time;
 # * remove the repeats from a topic, with state that stays small.
 #
@@ -38,9 +39,9 @@ spark = session()
 # %% [markdown]
 # ## The payments, and the machine that crashes
 #
-# The topic has 120 payments in four partitions, and a query reads 40 of them in each micro-batch:
-# batches 0, 1 and 2. The generator knows every event id, so the truth does not depend on a reader.
-# Keep the panel in view while the payments are written.
+# The topic has 120 payments in four partitions, and a query reads 40 of them in each of the
+# micro-batches 0, 1 and 2. The generator knows every event id, so the truth does not depend on a
+# reader. Keep the panel in view while the payments are written.
 
 # %% feed tags=["setup"]
 feed = Feed(topic="payments", seed=7, batches=3, per_partition=10)
@@ -58,8 +59,8 @@ len(truth)
 # %% [markdown]
 # `Trial(…).crash()` starts a driver in its own process, with one query per sink, and a debugger.
 # Each query's thread stops at the first line of a Spark method that you choose: everything before
-# that line is done, and nothing after it. When all the queries have stopped, SIGKILL ends the
-# process and its JVM. Spark is not changed, and the queries know nothing of the debugger.
+# that line has been done, and nothing after it has. When all the queries have stopped, SIGKILL ends
+# the process and its JVM. Spark is not changed, and the queries know nothing of the debugger.
 #
 # These are the steps of a micro-batch, and the points where you can kill the driver:
 #
@@ -93,9 +94,9 @@ print(seen)
 lab.verdict("L2-1", seen)
 
 # %% [markdown]
-# A number that is in `offsets` but not in `commits` is a micro-batch that was begun. Spark cannot
-# know how far the sink got. After a restart it runs this micro-batch again, with the noted offsets,
-# not with what is new in the topic. Open the files:
+# A number that is in `offsets` but not in `commits` marks a micro-batch that was begun. Spark
+# cannot know how far the sink got. After a restart, it runs this micro-batch again, with the
+# recorded offsets, not with what is new in the topic. Open the files:
 
 # %% the-checkpoint tags=["read"]
 notes.checkpoint(checkpoint)
@@ -103,13 +104,13 @@ notes.checkpoint(checkpoint)
 # %% [markdown]
 # `offsets/1` has three lines: a version; the watermark and the settings that must not change; and,
 # for each partition, the offset where micro-batch 1 ends. `commits` holds no rows or offsets, only
-# the next watermark: the presence of a number is the message. A query that aggregates or drops
+# the next watermark; the presence of a number is the message. A query that aggregates or drops
 # duplicates also has `state/`, with one version per micro-batch, so that it can go back to the
 # state before micro-batch 1.
 #
 # ## The same micro-batch, a second time
 #
-# Now the queries start again with their checkpoints, in this notebook's own Spark.
+# Now the queries start again with their checkpoints, in this notebook's own Spark session.
 
 # %% L2-2 tags=["stub", "predict"]
 lab.predict("L2-2")
@@ -131,14 +132,14 @@ lab.verdict("L2-2", seen)
 
 # %% [markdown]
 # All four queries ran micro-batch 1 twice. The different results come from the sinks. The second
-# table's query sets two more options than the first: its commits carry an application's name and
-# the micro-batch's number, and Delta skips a commit whose number is not higher than that
-# application's last one.
+# table's query sets two more options than the first table's query: its commits carry an
+# application's name and the micro-batch's number, and Delta skips a commit whose number is not
+# higher than that application's last one.
 #
 # ## Break it: a crash in the middle of the sink, on both sides
 #
-# Two of the four tasks have written their rows, or half of a transaction has been sent. One of
-# these four sinks is homemade: its `foreachBatch` notes the micro-batch's number in a file and then
+# Two of the four tasks have written their rows, or half of a transaction has been sent. One of the
+# four sinks below is homemade: its `foreachBatch` notes the micro-batch's number in a file and then
 # writes the rows; it skips a number that it has already noted. The *transactional producer* puts a
 # micro-batch's records and its number into one Kafka transaction; the number is stored as a
 # consumer group's offset.
@@ -172,16 +173,17 @@ lab.verdict("L2-3", outcome)
 
 # %% [markdown]
 # The note said that the rows were there before they were, so 40 payments are lost. If the note is
-# written after the rows, a crash between the two repeats them. Only a note that appears *with* the
-# rows, in one step, does neither: Delta's commit, the file sink's log, Kafka's transaction.
+# written after the rows, a crash between the two repeats the rows. Only a note that appears *with*
+# the rows, in one step, avoids both: Delta's commit, the file sink's log, or Kafka's transaction.
 #
 # A folder is not a table. Two tasks had written their files when the driver died. `_spark_metadata`
 # names other files, so a tool that lists the folder counts 20 payments twice. A topic keeps what it
 # has: every reader sees the Kafka sink's first attempt. The aborted transaction stays as well, and
-# only `read_committed` skips it.
+# only a reader with `read_committed` skips it.
 #
-# Here is what an engineer sees of it: the transactional producer's group, whose offset is the next
-# micro-batch's number; its transactional.id; and the log of the broker that coordinates it.
+# Here is what an engineer sees afterward: the transactional producer's group, whose offset is the
+# next micro-batch's number; the producer's transactional.id; and the log of the broker that
+# coordinates its transactions.
 
 # %% at-work tags=["live"]
 cluster = trials["engine"].cluster  # beside a real Kafka: or trials["local"]
@@ -216,10 +218,11 @@ print(seen)
 lab.verdict("L2-5", seen)
 
 # %% [markdown]
-# Read a row from left to right. After a crash before the sink begins, or once `commits` has the
-# number, every sink is exact: the crash costs only time. Between these points, the result depends
-# on what the sink can do. An executor's death needs no restart at all, yet it repeats records in
-# the topic: a task is retried within its micro-batch, and no file in the checkpoint shows it.
+# Read a row from left to right. If the crash comes before the sink begins, or after `commits` has
+# the number, every sink is exact: the crash costs only time. Between these points, the result
+# depends on what the sink can do. An executor's death needs no restart at all, yet it repeats
+# records in the topic: a task is retried within its micro-batch, and no file in the checkpoint
+# shows it.
 #
 # ## Read the code that did it
 #
@@ -233,11 +236,11 @@ lab.verdict("L2-5", seen)
 #                      markMicroBatchEnd    → commitLog.add(batchId)
 # ```
 #
-# Write the intention, act, write that it is done: this is a *write-ahead log*. A crash between the
-# first and the last note leaves one question, and the answer is always “run it again, with the same
-# offsets.” So Spark promises *at least once* and a fixed input per batch number; the sink turns
-# that into *exactly once*. Below are the logs of the two Delta tables, one of which has 40 rows
-# twice and no trace of it, and the code of four sinks.
+# Write down the intention, act, and write down that the act is done: this is a *write-ahead log*. A
+# crash between the first and the last note leaves one question, and the answer is always “run the
+# batch again, with the same offsets.” So Spark promises *at least once* and a fixed input per batch
+# number; the sink turns that into *exactly once*. Below are the logs of the two Delta tables, one
+# of which has 40 rows twice and no trace of it, and the code of four sinks.
 
 # %% the-sinks tags=["read"]
 display(notes.delta_log(first.place("append").table))
@@ -339,8 +342,8 @@ def on_records(once):
 # you have not seen, and repeats micro-batches.
 #
 # **An append that may come twice.** Two queries use one `foreachBatch` and write to one table;
-# `query` is the query's id, `number` the micro-batch's. A micro-batch that is already in the table
-# must change nothing. Two payments may have identical text: both count.
+# `query` is the query's id, and `number` is the micro-batch's number. A micro-batch that is already
+# in the table must change nothing. Two payments may have identical text, and both count.
 
 
 # %% L2-7 tags=["stub"]
@@ -447,8 +450,8 @@ lab.check("L2-10", on_records(once))
 # *Follow-up:* the sink had all of the micro-batch; how does Spark find out? (It does not. The sink
 # has to.)
 #
-# * **weak:** "it goes on where it was" · **good:** offsets before, commits after · **strong:**
-#   names the order and says that a number's input is fixed
+# * **weak:** "it carries on where it was" · **good:** offsets before, commits after · **strong:**
+#   names the order and says that a batch number's input is fixed
 # * **evidence:** [A crash after the sink](#A-crash-after-the-sink)
 # </details>
 #
@@ -457,17 +460,17 @@ lab.check("L2-10", on_records(once))
 # Yes, with a source that can be read again and a sink that recognizes or tolerates a repeat.
 # `foreachBatch` and the Kafka sink promise at-least-once.
 # *Follow-up:* what are a sink's two options? (Recognize the batch, by a number committed with the
-# rows. Or tolerate the repeat, by an upsert on a key.)
+# rows, or tolerate the repeat, by an upsert on a key.)
 #
 # * **weak:** "yes, with a checkpoint" · **good:** depends on the sink · **strong:** names sinks of
 #   both kinds, and the step at which the others fail
 # * **evidence:** [The complete table](#The-complete-table)
 # </details>
 #
-# <details><summary><b>3. Your foreachBatch keeps its own list of batches done. What can go wrong?</b></summary>
+# <details><summary><b>3. Your foreachBatch keeps its own list of finished batches. What can go wrong?</b></summary>
 #
-# If the list is written first, a crash in between loses the micro-batch. If the rows are first, the
-# crash repeats them. Both have to be in one commit.
+# If the list is written first, a crash in between loses the micro-batch. If the rows are written
+# first, the crash repeats them. Both have to be in one commit.
 # *Follow-up:* what about a list in the same database? (It works if rows and list are in one
 # transaction.)
 #
@@ -480,8 +483,8 @@ lab.check("L2-10", on_records(once))
 #
 # Where the query starts now (`startingOffsets`), and how the sink recognized the query: a new
 # checkpoint counts its micro-batches from 0.
-# *Follow-up:* what if it was by the query's id? (Then the micro-batches are new ones: records that
-# are read again are there twice.)
+# *Follow-up:* what if the sink recognized it by the query's id? (Then the sink takes the
+# micro-batches for new ones, and records that are read again are there twice.)
 #
 # * **weak:** "it starts again" · **good:** repeats or gaps, depending on startingOffsets ·
 #   **strong:** the batch number starts at 0, and what that means for the sink
@@ -492,8 +495,8 @@ lab.check("L2-10", on_records(once))
 # <details><summary><b>5. Downstream sees events twice in a topic that Spark writes. What do you do?</b></summary>
 #
 # Nothing is broken: the Kafka sink repeats records after a crash or a retried task. Readers drop
-# repeats by event id, with a watermark that bounds the state; or one transactional producer writes,
-# if the rate allows it.
+# repeats by event id, with a watermark that bounds the state; or one transactional producer does
+# all the writing, if the rate allows it.
 # *Follow-up:* why does read_committed not help? (The sink uses no transactions.)
 #
 # * **weak:** "enable idempotence" · **good:** dedup by id · **strong:** why idempotence ends at a
@@ -508,9 +511,9 @@ lab.check("L2-10", on_records(once))
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Micro-batch 418 was begun and is not done. Either the query is working on it now, or it was
-# killed; the next start runs 418 again. If the numbers are the same after five restarts, 418 fails
-# each time: look for the record or the sink that makes it fail.
+# Micro-batch 418 was begun but is not done. Either the query is working on it now, or the query was
+# killed and the next start runs 418 again. If the numbers are the same after five restarts, 418
+# fails each time: look for the record or the sink that makes it fail.
 # </details>
 #
 # ## Quiz
@@ -526,7 +529,7 @@ lab.quiz("L2-11", "a", "c")
 #
 # Delta skips a commit whose number is not higher than the application's last. You choose the
 # application's name. Here it is a fixed string, and the checkpoint is deleted between morning and
-# evening, as people do when a query does not start. In the evening, 120 other payments arrive.
+# evening, as often happens when a query does not start. In the evening, 120 other payments arrive.
 
 # %% L2-4 tags=["stub", "predict"]
 lab.predict("L2-4")
@@ -560,10 +563,10 @@ print(seen)
 lab.verdict("L2-4", seen)
 
 # %% [markdown]
-# A new checkpoint counts its micro-batches from 0. Delta already has 0, 1 and 2 from this
-# application and skips all three, without an error. The number alone means nothing: it counts the
-# batches of one checkpoint. So name the application after the checkpoint. Spark keeps the query's
-# id there, in `checkpoint/metadata`.
+# A new checkpoint counts its micro-batches from 0. Delta already has the numbers 0, 1 and 2 from
+# this application and skips all three, without an error. The number alone means nothing: it counts
+# the batches of one checkpoint. So name the application after the checkpoint. Spark keeps the
+# query's id there, in `checkpoint/metadata`.
 
 # %% [markdown]
 # ## Deeper: Another query, the old checkpoint
@@ -620,9 +623,9 @@ for change, query in changes.items():
 lab.verdict("L2-12", seen)
 
 # %% [markdown]
-# Spark compares the operators, and the number and types of the state's columns. It does not compare
-# names. An `order_id` is text, just like an `event_id`, so Spark looks for order ids among 120
-# event ids and finds none. No error is raised, and 120 payments pass a second time.
+# Spark compares the operators, and the number and types of the state's columns, but not the
+# columns' names. An `order_id` is text, just like an `event_id`, so Spark looks for order ids among
+# 120 event ids and finds none. No error is raised, and 120 payments pass a second time.
 #
 # You may change filters, columns that the state does not hold, `maxOffsetsPerTrigger` and the
 # trigger. If you change the state, you have a new query. It needs its own checkpoint, a starting
@@ -634,7 +637,7 @@ lab.verdict("L2-12", seen)
 # ## Deeper: Your own crash
 #
 # Choose a sink, a point and a micro-batch. From the complete table, predict the result for the
-# cell's values, then change them.
+# cell's values, and then change them.
 
 # %% L2-6 tags=["stub", "predict"]
 lab.predict("L2-6")
@@ -660,17 +663,17 @@ lab.verdict("L2-6", seen)
 
 # %% [markdown]
 # The MERGE does not know that the micro-batch is a repeat. It looks up each event id in the table,
-# finds all of them, and inserts nothing. That costs a search of the table in each micro-batch, and
-# it needs a key.
+# finds all of them, and inserts nothing. This costs a search of the table in each micro-batch, and
+# it requires a key.
 
 # %% [markdown]
 # ## Deeper: Why the Kafka sink uses no transactions
 #
 # Many tasks, on several executors, write a micro-batch, each with its own producer. A Kafka
 # transaction belongs to one producer: one `transactional.id`, one epoch. There is no commit across
-# many of them that a driver could issue, or repeat after its own death. Kafka has no second phase
+# many producers that a driver could issue, or repeat after its own death. Kafka has no second phase
 # in which a prepared transaction waits for an outside decision (KIP-939 proposes one). Flink comes
-# close: its sinks flush, store their open transactions in the checkpoint, and commit them after a
-# restart. Readers then wait for each checkpoint, and a transaction that times out is lost. Spark
-# leaves the problem to the readers. This lab's transactional sink takes the other way: one producer
-# for all the rows. Its limit is what one process can write.
+# close: its sinks flush their records, store their open transactions in the checkpoint, and commit
+# them after a restart. Readers then wait for each checkpoint, and a transaction that times out is
+# lost. Spark leaves the problem to the readers. This lab's transactional sink takes the other
+# approach: one producer for all the rows. Its limit is what one process can write.

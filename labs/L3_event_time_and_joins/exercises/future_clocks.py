@@ -83,8 +83,8 @@ EXERCISE = Exercise(
     "Clocks from the future",
     (
         "Which of the two times in a row can a truck not change?",
-        "The watermark takes the newest event time of all rows that reach it. Where must the rule "
-        "stand, before it or after it?",
+        "The watermark takes the newest event time of all rows that reach it. Must the rule "
+        "come before it or after it?",
         "Keep the rows whose event_time is at most the timestamp plus one minute. Then give "
         "event_time a watermark of ten minutes.",
     ),

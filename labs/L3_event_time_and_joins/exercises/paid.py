@@ -107,7 +107,7 @@ EXERCISE = Exercise(
         "It must be a join that keeps orders without a payment. Its condition has two parts: the "
         "same order, and a range of time with two ends. Both streams need a watermark.",
         "Give each stream a watermark of ten minutes. Join orders with payments, left outer, "
-        "where the ids are equal and paid_at lies between ordered_at and thirty minutes after "
+        "where the ids are equal and paid_at is between ordered_at and thirty minutes after "
         "it. Select the order's id and the two times.",
     ),
     judge,

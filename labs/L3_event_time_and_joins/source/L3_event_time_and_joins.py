@@ -1,15 +1,15 @@
 # %% [markdown]
 # # L3 · Event time and joins
 #
-# A truck leaves a tunnel and sends what it measured inside. Some of it is half an hour old. Does it
-# still count? You run windows, sessions and joins over such a stream, and see in each micro-batch
-# what Spark keeps, what it writes, and what it drops.
+# A truck leaves a tunnel and sends what it measured inside. Some of the data is half an hour old.
+# Does it still count? You run windows, sessions and joins over such a stream, and see in each
+# micro-batch what Spark keeps, what it writes, and what it drops.
 #
 # **You will be able to**
 # * tell from the watermark which late records count, and when a result comes out;
 # * choose between append and update mode, and between tumbling, hopping and session windows;
-# * find the clock that moves a watermark, or the silent input that holds it;
-# * join two streams with state that stays small, and open that state.
+# * find the clock that moves a watermark, or the silent input that holds it back;
+# * join two streams with state that stays small, and look inside that state.
 #
 # **Time:** {minutes}. The lab needs Java 17 and PySpark; the first cell takes a few seconds,
 # because Spark starts a JVM.
@@ -75,9 +75,9 @@ def run(frame, mode, checkpoint=""):
 # ## The tunnel
 #
 # truck-07 enters a tunnel after 8:02. Inside, it measures its position every two minutes, from 8:04
-# to 8:26, and keeps the results. At 8:28 it leaves and sends all twelve. truck-01 drives outside,
-# so its positions arrive at once. Keep the panel in view: the run below writes this story to the
-# topic.
+# to 8:26, and keeps the results. At 8:28 it leaves the tunnel and sends all twelve results.
+# truck-01 stays outside, so each of its positions arrives at once. Keep the panel in view: the run
+# below writes this story to the topic.
 #
 # The query counts each truck's positions in ten-minute windows: 8:00 to 8:10, 8:10 to 8:20, and so
 # on. Its *watermark* has a delay of ten minutes: it is ten minutes behind the newest event time
@@ -126,22 +126,23 @@ lab.verdict("L3-1", outcome)
 
 # %% [markdown]
 # Spark does not check how late a position is. It checks whether the position's *window* is still
-# open, and a window is open until the watermark passes its end. So the position from 8:10, eighteen
-# minutes late, counts, and the one from 8:08 does not. Spark's own counter is smaller than the
-# number of lost positions: within a micro-batch, Spark first combines the rows of one window and
-# truck, and then counts. Use the counter as an alarm, not as a count.
+# open, and a window is open until the watermark passes its end. So the position from 8:10 counts,
+# even though it is eighteen minutes late, but the one from 8:08 does not. Spark's own counter is
+# smaller than the number of lost positions: within a micro-batch, Spark first combines the rows
+# that share a window and a truck, and then counts the combined rows. Use the counter as an alarm,
+# not as a count.
 
 # %% staircase tags=["read"]
 staircase.Staircase("Which positions count", story, done[eng.name], "truck-07", 10)
 
 # %% [markdown]
-# Read the picture from left to right, as Spark does. The green stairs are the watermark that each
-# micro-batch reports. The watermark moves when a micro-batch ends. The gray area shows the windows
-# that are closed to late records. It follows the stairs *one micro-batch later*, and always by
-# whole windows.
+# Read the picture from left to right, in the order in which Spark reads the records. The green
+# stairs show the watermark that each micro-batch reports. The watermark moves when a micro-batch
+# ends. The gray area shows the windows that are closed to late records. It follows the stairs *one
+# micro-batch later*, and always moves by whole windows.
 #
-# Both clocks are in the record. Here, `CreateTime` is the time of arrival; `event_time` in the
-# value is the truck's.
+# Both clocks are in the record. Here, `CreateTime` is the time of arrival, and `event_time`, in the
+# value, is the time on the truck's clock.
 
 # %% two-clocks tags=["live"]
 display(
@@ -156,8 +157,8 @@ lab.broker_log(eng, eng.leader("tunnel"), "tunnel-0")
 # ## When does a window come out?
 #
 # One truck sends six positions. In order of arrival, they were measured at 8:02, 8:07, 8:12, 8:21,
-# 8:05 and 8:30. Each is its own micro-batch, so the micro-batch's number is the record's offset.
-# The windows and the delay are ten minutes again, and the mode is append.
+# 8:05 and 8:30. Each position gets its own micro-batch, so a micro-batch's number is its record's
+# offset. The windows and the delay are again ten minutes, and the query runs in append mode.
 
 # %% L3-2 tags=["stub", "predict"]
 lab.predict("L3-2")
@@ -185,12 +186,13 @@ print(seen)
 lab.verdict("L3-2", seen)
 
 # %% [markdown]
-# 8:12 is past the window's end, but nothing happens: the watermark is at 8:02. 8:21 moves it to
-# 8:11, but a micro-batch works with the watermark that it *began* with. So the window comes out one
-# micro-batch later. The position from 8:05 is in that micro-batch, and it still counts: to drop
-# records, Spark uses the previous micro-batch's watermark (since Spark 3.4, so that several
-# stateful steps can follow one another). Without new records, Spark runs an empty micro-batch to
-# move on.
+# The position from 8:12 is past the window's end, but nothing happens: the watermark is at 8:02.
+# The position from 8:21 moves the watermark to 8:11, but a micro-batch works with the watermark
+# that it *began* with. So the window comes out one micro-batch later. The position from 8:05 is in
+# that micro-batch, and it still counts: when Spark decides which records to drop, it uses the
+# previous micro-batch's watermark. (It has done so since Spark 3.4, so that several stateful steps
+# can follow one another.) If no new records arrive, Spark runs an empty micro-batch to act on the
+# new watermark.
 #
 # ### Update mode
 #
@@ -217,13 +219,14 @@ lab.verdict("L3-3", seen)
 
 # %% [markdown]
 # Update mode writes early and repeats itself: a sink must replace the window's row (a MERGE, an
-# upsert, a compacted topic), or the window is there more than once. Append mode writes late and
-# once: a file or a plain topic is enough. Both need the watermark to forget a window.
+# upsert, a compacted topic), or the window is in the output more than once. Append mode writes
+# late, but only once: a file or a plain topic is enough. Both need the watermark to forget a
+# window.
 #
 # ### The state, opened
 #
-# What the query still knows is in its checkpoint. Spark can read it like a table: first the
-# operators that have state, then each row of the state.
+# What the query still knows is in its checkpoint. Spark can read this state like a table. The cell
+# shows first the operators that have state, and then each row of the state.
 
 # %% open-state tags=["live"]
 spark.read.format("state-metadata").load(updated.checkpoint).select(
@@ -234,14 +237,13 @@ assert kept.count() == updated.batches[-1].state_rows
 kept.selectExpr("key.window.start", "key.window.end", "value.*").show(truncate=False)
 
 # %% [markdown]
-# The closed windows are gone, so late records have nothing to be added to. An aggregation's state
-# grows with the number of open windows and keys, not with the stream.
+# The closed windows are gone, so there is nothing to add late records to. An aggregation's state
+# grows with the number of open windows and keys, not with the length of the stream.
 #
 # ## A wrong clock
 #
 # truck-01 sends a position every minute from 8:00 to 8:15, and each micro-batch has four records.
-# The fourth record overall is not from truck-01: truck-13 sends one position, and its clock is a
-# day ahead.
+# The fourth record overall is the only one from truck-13, whose clock is a day ahead.
 
 # %% L3-5 tags=["stub", "predict"]
 lab.predict("L3-5")
@@ -267,17 +269,18 @@ print(seen)
 lab.verdict("L3-5", seen)
 
 # %% [markdown]
-# One record moved the watermark ahead by a day, and a watermark does not move back: all the other
-# trucks are late until tomorrow. The query runs, its lag is zero, and it writes nothing. The repair
-# is a rule *before* the watermark: no event is later than its arrival. After `withWatermark`, the
-# same rule comes too late, because the watermark has seen the record by then (exercise L3-11).
-# Kafka has its own guard for the record's timestamp, `message.timestamp.after.max.ms`, an hour by
-# default; it cannot see a field in the value.
+# One record moved the watermark ahead by a day, and a watermark does not move back, so all the
+# other trucks' records are late until tomorrow. The query runs and its lag is zero, but it writes
+# nothing. The remedy is a rule *before* the watermark: no event may be later than its arrival.
+# After `withWatermark`, the same rule comes too late, because by then the record has already moved
+# the watermark (exercise L3-11). Kafka has its own guard for the record's timestamp,
+# `message.timestamp.after.max.ms` (an hour by default), but this guard cannot see a field in the
+# value.
 #
 # ## Orders and their payments
 #
-# One order arrives every minute. Four of every five are paid two minutes later; the fifth never is.
-# Both topics are read as streams, and both have a watermark delay of two minutes.
+# One order arrives every minute. Four of every five are paid two minutes later, but the fifth is
+# never paid. Both topics are read as streams, and both have a watermark delay of two minutes.
 
 
 # %% orders-and-payments tags=["setup"]
@@ -295,8 +298,8 @@ def orders_and_payments():
 
 
 # %% [markdown]
-# The run joins these streams in two ways. One compares only the order id; the other also requires
-# the payment *within five minutes* of the order.
+# The run joins these streams in two ways. One join compares only the order ids; the other also
+# requires that the payment come *within five minutes* of the order.
 
 # %% L3-7 tags=["stub", "predict"]
 lab.predict("L3-7")
@@ -334,21 +337,21 @@ lab.verdict("L3-7", seen)
 
 # %% [markdown]
 # With a watermark alone, Spark can forget nothing: a payment for the first order may still arrive,
-# perhaps next year. Finding a pair does not help, because the id may come again. Only the range
-# determines when an order is too old for any payment to match. Then its row leaves the state, and
-# the state spans only the range, the delay and a micro-batch or two. Spark refuses an *outer* join
-# without a range: it could never decide that no payment will come.
+# perhaps next year. Finding a pair does not help, because the same id may appear again. Only the
+# range determines when an order is too old for any payment to match. Then the order's row leaves
+# the state, and the state spans only the range, the delay and a micro-batch or two. Spark refuses
+# an *outer* join without a range: it could never decide that no payment will come.
 #
 # ## Your turn
 #
 # You write three pieces of a pipeline; a fourth, trips, is under *Deeper: Sessions*. The judge
-# sends each of them a stream that you have not seen, a few micro-batches long and with late records
-# in it.
+# sends each piece a stream that you have not seen. The stream is a few micro-batches long and
+# contains late records.
 #
 # **Counts that are final.** Write the whole query: count `positions` (`truck`, `event_time`) by
 # truck in five-minute windows. A position up to ten minutes late counts, and each window is written
 # once, when it is over. Pass each micro-batch to `write(rows, number)`, with the columns that
-# `count()` returns. The query reads what is there and ends; return it.
+# `count()` returns. The query reads everything that is there and then ends. Return the query.
 
 
 # %% L3-9 tags=["stub"]
@@ -378,8 +381,8 @@ lab.check("L3-9", judged.counts(start))
 
 # %% [markdown]
 # **Clocks from the future.** `arrived` has `truck`, `event_time` and `timestamp`, the time of
-# arrival. Give it a ten-minute watermark that no wrong clock can move. A clock may be one minute
-# ahead. Keep late records.
+# arrival. Give it a ten-minute watermark that no wrong clock can move. A clock may be up to one
+# minute ahead. Keep late records.
 
 
 # %% L3-11 tags=["stub"]
@@ -399,9 +402,9 @@ lab.check("L3-11", judged.trusted(trusted))
 
 # %% [markdown]
 # **Paid in time, or not.** `orders` has `order_id` and `ordered_at`; `payments` has `order_id` and
-# `paid_at`. Return each order once: `order_id`, `ordered_at`, `paid_at`. A payment is in time if
-# its `paid_at` is 0 to 30 minutes after `ordered_at`; without one, `paid_at` is null. Records may
-# be ten minutes late, and the state must stay small.
+# `paid_at`. Return each order once, with `order_id`, `ordered_at` and `paid_at`. A payment is in
+# time if its `paid_at` is 0 to 30 minutes after `ordered_at`. If an order has no such payment,
+# `paid_at` is null. Records may be up to ten minutes late, and the state must stay small.
 
 
 # %% L3-12 tags=["stub"]
@@ -443,8 +446,9 @@ lab.check("L3-12", judged.paid(paid))
 #
 # <details><summary><b>2. Append or update?</b></summary>
 #
-# Append writes a window once, when it is over. That is late, but right for sinks that cannot change
-# a row. Update writes each change at once. That is early, and the sink has to replace rows.
+# Append writes a window once, when the window is over. The result is late, but it suits sinks that
+# cannot change a row. Update writes each change at once. The result is early, but the sink has to
+# replace rows.
 # *Follow-up:* a dashboard must show the current window, and files must be final. What do you build?
 # (Two queries, or one that upserts and a reader that uses only closed windows.)
 #
@@ -457,8 +461,8 @@ lab.check("L3-12", judged.paid(paid))
 #
 # Check the watermark in the query's progress. If it does not move, an input is silent or far
 # behind. If it is far ahead, a wrong clock moved it, and every record is dropped.
-# *Follow-up:* how do you get out of the second case? (Repair the rule and start before the bad
-# record with a new checkpoint: the old one keeps the watermark.)
+# *Follow-up:* how do you recover from the second case? (Repair the rule and start before the bad
+# record with a new checkpoint, because the old checkpoint keeps the wrong watermark.)
 #
 # * **weak:** "restart it" · **good:** progress, watermark, silent input · **strong:** also the
 #   clock from the future, and what the checkpoint remembers
@@ -469,20 +473,21 @@ lab.check("L3-12", judged.paid(paid))
 #
 # Watermarks on both sides *and* a time range in the condition. Without the range, no row is ever
 # too old to find a partner.
-# *Follow-up:* what about an outer join? (Spark refuses it without them: it could never decide that
-# no partner will come.)
+# *Follow-up:* what about an outer join? (Spark refuses to run one without a watermark and a range:
+# it could never decide that no partner will come.)
 #
-# * **weak:** "more memory" · **good:** watermark and range · **strong:** computes the state: rate
-#   times range, delay and micro-batch
+# * **weak:** "more memory" · **good:** watermark and range · **strong:** computes the state: the
+#   rate times the sum of range, delay and micro-batch
 # * **evidence:** [Orders and their payments](#Orders-and-their-payments)
 # </details>
 #
 # <details><summary><b>5. How long should the delay be?</b></summary>
 #
-# Measure how late records are, and weigh the cost of a lost one against waiting and state. Records
-# later than the delay go to a correction path: raw data is kept, and a batch job counts again.
+# Measure how late records are, and weigh the cost of a lost record against the cost of waiting and
+# of state. Records later than the delay go to a correction path: raw data is kept, and a batch job
+# recounts it.
 # *Follow-up:* how do you see that it was too short? (Spark's counter of dropped rows is above zero;
-# bronze minus counted shows how many records.)
+# the difference between bronze and the counts shows how many records were lost.)
 #
 # * **weak:** "an hour, to be safe" · **good:** measures lateness · **strong:** names the cost on
 #   both sides and what happens to dropped records
@@ -498,8 +503,8 @@ lab.check("L3-12", judged.paid(paid))
 # <details><summary><b>An answer</b></summary>
 #
 # This micro-batch's newest event time is from today, but the watermark is a year ahead: a clock
-# with the wrong year got through in an earlier micro-batch. All 4,200 records were dropped; the
-# counter shows 1,387 because it counts groups.
+# with the wrong year got through in an earlier micro-batch. All 4,200 records were dropped, but the
+# counter shows 1,387 because it counts groups of records.
 # </details>
 #
 # ## Quiz
@@ -514,8 +519,8 @@ lab.quiz("L3-13", "a", "c")
 # ## Deeper: Sessions
 #
 # A *trip* ends when a truck sends nothing for five minutes. truck-07 sends positions from 8:00,
-# 8:03, 8:11 and 8:13. Then one from 8:07 arrives late, while the watermark is still before 8:00. At
-# the end, a position from 8:40 moves the watermark on.
+# 8:03, 8:11 and 8:13. Then a position from 8:07 arrives late, while the watermark is still before
+# 8:00. At the end, a position from 8:40 moves the watermark ahead.
 
 # %% L3-4 tags=["stub", "predict"]
 lab.predict("L3-4")
@@ -545,13 +550,13 @@ lab.verdict("L3-4", seen)
 # A session's end is not known in advance. At first, each position is a five-minute session, and
 # sessions that touch become one. The late position touched both trips, so they were really one trip
 # with a gap in the data. If append mode had already written the first trip, it could not have taken
-# it back: the watermark is the promise that no such position counts anymore. A *hopping* window is
-# different: `F.window("event_time", "10 minutes", "5 minutes")` counts each position in two
-# windows.
+# the row back: the watermark is the promise that no such position counts anymore. A *hopping*
+# window is different: `F.window("event_time", "10 minutes", "5 minutes")` counts each position in
+# two windows.
 #
 # **Trips.** A pause of more than five minutes ends a truck's trip. Return one row for each trip,
-# once it is over: `truck`, `start` (its first position), `last` (its last position) and `positions`
-# (their number). A position up to ten minutes late still belongs to its trip.
+# once the trip is over: `truck`, `start` (its first position), `last` (its last position) and
+# `positions` (their number). A position up to ten minutes late still belongs to its trip.
 
 
 # %% L3-10 tags=["stub"]
@@ -577,8 +582,8 @@ lab.check("L3-10", judged.trips(trips))
 # %% [markdown]
 # ## Deeper: Two inputs
 #
-# Positions arrive from 8:00 to 8:40. Orders arrive from 8:00 to 8:05; then it is quiet. One query
-# counts both together in ten-minute windows, in append mode; each input has a ten-minute watermark.
+# Positions arrive from 8:00 to 8:40. Orders arrive from 8:00 to 8:05 and then stop. One query in
+# append mode counts both together in ten-minute windows. Each input has a ten-minute watermark.
 
 # %% L3-6 tags=["stub", "predict"]
 lab.predict("L3-6")
@@ -609,18 +614,19 @@ print(seen)
 lab.verdict("L3-6", seen)
 
 # %% [markdown]
-# With several inputs, the query's watermark is the *smallest* of theirs. The silent topic holds it
-# at 7:55, so no window comes out and the state grows. With `max`, the fast input decides, and the
-# slow one loses its records. A third way is to keep a quiet input awake: its sender writes a
-# heartbeat now and then. Within one input, Spark uses the newest event time in *all* the
-# partitions, so a partition that falls behind holds nothing back; its records are late.
+# With several inputs, the query's watermark is the *smallest* of the inputs' watermarks. The silent
+# topic holds it at 7:55, so no window comes out and the state grows. With `max`, the fast input
+# decides, and the slow one loses its records. A third option is to keep a quiet input active: its
+# sender writes a heartbeat now and then. Within one input, Spark uses the newest event time in
+# *all* the partitions, so a partition that falls behind holds nothing back, but its records are
+# late.
 
 # %% [markdown]
 # ## Deeper: The order that is never paid
 #
 # Now the same join runs as a *left outer* join: an unpaid order comes out as well, with null for
-# its payment. The order from 8:10 is never paid. Each micro-batch reads five orders: 8:00 to 8:04
-# are in micro-batch 0, and so on.
+# its payment. The order from 8:10 is never paid. Each micro-batch reads five orders: those from
+# 8:00 to 8:04 are in micro-batch 0, and so on.
 
 # %% L3-8 tags=["stub", "predict"]
 lab.predict("L3-8")
@@ -656,10 +662,10 @@ lab.verdict("L3-8", seen)
 # %% [markdown]
 # ## Deeper: State of your own
 #
-# You want an alert when a truck has sent nothing for five minutes, and another when it is back. No
-# window does both. `transformWithState` gives each truck a *state* that you define and *timers*
-# that follow event time: a timer fires when the watermark passes it. The state is in RocksDB, on
-# the machine that processes this truck.
+# You want an alert when a truck has sent nothing for five minutes, and another when the truck comes
+# back. No window does both. `transformWithState` gives each truck a *state* that you define and
+# *timers* that follow event time: a timer fires when the watermark passes the timer's time. The
+# state is in RocksDB, on the machine that processes the truck's records.
 
 # %% a-silent-truck tags=["live"]
 from pyspark.sql import Row
@@ -711,17 +717,17 @@ for number, row in alerts.written:
 alerts.table()
 
 # %% [markdown]
-# Each truck has one row of state and one timer. Both alerts come late, by the watermark's delay and
-# a micro-batch: an alert about silence claims that *nothing came*, and until the watermark has
-# passed, something still may. With a processing-time timer instead, the alert is on time and
-# sometimes wrong.
+# Each truck has one row of state and one timer. Both alerts come late, by the watermark's delay
+# plus a micro-batch: an alert about silence claims that *nothing came*, and until the watermark has
+# passed that time, something still may come. With a processing-time timer instead, the alert is on
+# time, but it is sometimes wrong.
 
 # %% [markdown]
 # ## Deeper: How long should the delay be?
 #
-# The pipeline lab's fleet sends a morning of records, some of them late, and the generator knows
-# the truth. Here the good positions are counted by truck and minute with three delays: what does
-# each delay lose, and how much state does it keep?
+# The pipeline lab's fleet sends a morning's records, some of them late, and the generator knows the
+# truth. Here the good positions are counted by truck and minute with three delays. How many
+# positions does each delay lose, and how much state does it keep?
 
 # %% price-of-a-delay tags=["live"]
 from labs.fleet.records import POSITIONS, Fleet, records
@@ -757,14 +763,14 @@ Chart(
 )
 
 # %% [markdown]
-# The fleet's late positions are up to fifteen minutes late. A longer delay loses none and keeps
-# more windows in the state. Shorter ones lose fewer than you may expect: a micro-batch here covers
-# about four minutes, and late records get one or two of them as a bonus. Never rely on that: with a
-# shorter trigger, the bonus is gone.
+# The fleet's late positions are up to fifteen minutes late. A longer delay loses none, but it keeps
+# more windows in the state. Shorter delays lose fewer positions than you may expect: a micro-batch
+# here covers about four minutes, and late records get one or two micro-batches as a bonus. Never
+# rely on the bonus: with a shorter trigger, it is gone.
 #
-# Dropped records are not gone: bronze has them. Three policies are common: ignore them and watch
-# the counter; write late records to their own topic, by a rule on `timestamp - event_time`; or
-# count again from bronze each night and replace the day's windows.
+# Dropped records are not gone: bronze still has them. Three policies are common: ignore them and
+# watch the counter; write late records to their own topic, using a rule on
+# `timestamp - event_time`; or recount from bronze each night and replace the day's windows.
 
 # %% [markdown]
 # ## Deeper: A restart
@@ -791,17 +797,17 @@ display(before.table(), after.table())
 
 # %% [markdown]
 # The record from 8:05 is dropped at once: the query remembers its watermark, and the window's state
-# is gone. So a restart changes no result. To count old records again, *reprocess*: start a new
-# query, with a new checkpoint and its own table, that reads the topic from the earliest offset.
-# When it has caught up, switch the readers over. Do the same when you change the delay, the window
-# or the keys: the old state does not fit the new query.
+# is gone. So a restart changes no result. To count old records again, *reprocess* them: start a new
+# query that has a new checkpoint and its own table, and that reads the topic from the earliest
+# offset. When the query has caught up, switch the readers over to the new table. Do the same when
+# you change the delay, the window or the keys: the old state does not fit the new query.
 
 # %% [markdown]
 # ## Deeper: A partition that falls behind
 #
-# A topic has two partitions. truck-01 is in partition 0, and its positions arrive at once; those in
-# partition 1 arrive half an hour late. Does the slower partition hold the watermark back, as the
-# slower topic did?
+# A topic has two partitions. truck-01 is in partition 0, and each of its positions arrives at once,
+# but the positions in partition 1 arrive half an hour late. Does the slower partition hold the
+# watermark back, as the slower topic did?
 
 # %% a-slow-partition tags=["live"]
 behind = 30  # minutes
@@ -822,18 +828,18 @@ assert counted["truck-01"] == len(fast)
 assert counted["truck-02"] < len(slow)
 
 # %% [markdown]
-# It does not. Spark keeps one watermark per input, from the newest event time in all its
-# partitions, so the slower partition's records are late. Other processors keep one per partition
-# and use the smallest; there, an *idle* partition holds everything back. When you read "idle
-# partitions stall the watermark," ask which processor.
+# It does not. Spark keeps one watermark per input, computed from the newest event time in all its
+# partitions, so the slower partition's records are late. Other stream processors keep one watermark
+# per partition and use the smallest, so there an *idle* partition holds everything back. When you
+# read "idle partitions stall the watermark," ask which processor is meant.
 
 # %% [markdown]
 # ## Deeper: Duplicates within a watermark
 #
 # In lab L1, `dropDuplicates` keeps each event id for as long as the query lives.
-# `dropDuplicatesWithinWatermark` forgets an id once the watermark is past the first copy's time by
-# the delay, so a copy that comes after that gets through. The ids here are the keys, and the delay
-# is ten minutes.
+# `dropDuplicatesWithinWatermark` forgets an id once the watermark is later than the first copy's
+# event time plus the delay, so any copy that arrives after that gets through. The ids here are the
+# keys, and the delay is ten minutes.
 
 # %% duplicates-within-a-watermark tags=["live"]
 repeats = [("a", 0), ("b", 4), ("a", 8), ("c", 30), ("d", 31), ("d", 32), ("e", 60), ("f", 61)]
@@ -851,6 +857,6 @@ for name, once in {
     )
 
 # %% [markdown]
-# Both drop the copies. The first one's state only grows; the second one's follows the watermark.
-# Choose the delay according to how late a copy may come: the fleet's gateways send again within
-# five minutes.
+# Both drop the copies. The first method's state only grows, but the second method's state follows
+# the watermark. Choose the delay according to how late a copy may come: the fleet's gateways resend
+# a record within five minutes.

@@ -66,7 +66,7 @@ EXERCISE = Exercise(
     "L4-9",
     "Options of a source",
     (
-        "Three of them stand in this notebook. What does a source do when its offsets are gone?",
+        "Three of them are in this notebook. What does a source do when its offsets are gone?",
         "Spark's guide to its Kafka source lists the options: where a query begins, what a trigger "
         "takes, how many Spark partitions there are at least, and what it does on data loss.",
         "Name the start, earliest; the most offsets of a trigger, which is the records; the least "

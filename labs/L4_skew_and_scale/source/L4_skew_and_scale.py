@@ -41,7 +41,8 @@ spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")  # and 
 # ## The fleet
 #
 # A shuffle sends all the rows with the same key to one task. So the number that matters is the most
-# frequent key's share. The data is clean this time: it has no duplicates, and nothing is late.
+# frequent key's share of the rows. The data is clean this time: it has no duplicates, and nothing
+# is late.
 
 # %% fleet tags=["setup"]
 events, trucks = 12_000, 6
@@ -77,8 +78,8 @@ Chart(
 # ## From partitions to tasks
 #
 # A task in Spark's Kafka source reads a range of offsets from one partition. By default, the source
-# creates one task for each partition. The option `minPartitions` asks for more tasks. This topic
-# has three partitions, with 1,200, 600 and 200 records.
+# creates one task for each partition. The option `minPartitions` asks for more tasks. The topic in
+# the next cell has three partitions, with 1,200, 600 and 200 records.
 
 # %% L4-1 tags=["stub", "predict"]
 lab.predict("L4-1")
@@ -109,14 +110,15 @@ print(seen)
 lab.verdict("L4-1", seen)
 
 # %% [markdown]
-# Spark splits partitions by their share of the records, so the tasks become more equal in size. The
-# price is order: two tasks read one partition at the same time, so a task no longer sees all of a
-# key's records in order. A consumer group does not help here, because Spark has none.
+# Spark splits partitions according to their share of the records, so the tasks become more equal in
+# size. The price is order: two tasks read one partition at the same time, so a task no longer sees
+# all of a key's records in order. A consumer group does not help here, because Spark does not use
+# one.
 #
 # ## A bounded micro-batch
 #
-# A query that was down for a day comes back to a day's records. `maxOffsetsPerTrigger` limits each
-# micro-batch. The limit covers all the topic's partitions together.
+# A query that was down for a day comes back to a day's worth of records. `maxOffsetsPerTrigger`
+# limits each micro-batch. The limit applies to all the topic's partitions together.
 
 # %% L4-2 tags=["stub", "predict"]
 lab.predict("L4-2")
@@ -145,9 +147,9 @@ print(seen)
 lab.verdict("L4-2", seen)
 
 # %% [markdown]
-# Each partition contributes in proportion to its backlog, so all of them finish at the same time.
-# The chart is drawn from the query's own reports: it shows the rows, and the lag that no other tool
-# knows.
+# Each partition contributes in proportion to its backlog, so all the partitions finish at the same
+# time. The chart below is drawn from the query's own reports. It shows the rows, and the lag, which
+# no other tool knows.
 
 # %% progress tags=["live"]
 panel = progress(query)
@@ -157,9 +159,9 @@ panel
 # %% [markdown]
 # ## One key, one task
 #
-# Back to the positions. `measured` uses Spark's status store to find what each task did; Spark's
-# web pages show the same numbers. You count positions by truck: a shuffle sends each truck to one
-# of four tasks, and one truck has two of every five positions.
+# Back to the positions. `measured` uses Spark's status store to find out what each task did;
+# Spark's web UI shows the same numbers. You count positions by truck. A shuffle sends each truck to
+# one of four tasks, and one truck has two of every five positions.
 
 # %% L4-3 tags=["stub", "predict"]
 lab.predict("L4-3")
@@ -185,10 +187,10 @@ lab.verdict("L4-3", seen)
 
 # %% [markdown]
 # Before the shuffle, each task counts its own rows, and then sends one row for each truck. Spark
-# calls that a partial aggregation. A hot key hardly affects a count, a sum, a maximum or a mean.
+# calls this partial aggregation. A hot key hardly affects a count, a sum, a maximum or a mean.
 #
-# Other work cannot start before the shuffle: how much faster is a truck than it was at its previous
-# position? The answer needs all of a truck's positions in order.
+# Other work cannot start before the shuffle. For example, how much faster is a truck than it was at
+# its previous position? The answer requires all of a truck's positions in order.
 
 # %% L4-4 tags=["stub", "predict"]
 lab.predict("L4-4")
@@ -216,15 +218,15 @@ display(records_by_task("Rows that each task got", {"count": counting.last, "ste
 lab.verdict("L4-4", seen)
 
 # %% [markdown]
-# All the hot truck's rows went to one task, along with those of other trucks that hash to it. The
-# stage lasts as long as that task; more cores do not help. In a stream, the same happens in each
-# micro-batch.
+# All the hot truck's rows went to one task, along with the rows of other trucks that hash to the
+# same task. The stage lasts as long as that task, so more cores do not help. In a stream, the same
+# happens in each micro-batch.
 #
 # ## Salt
 #
-# To salt is to split a hot key: group by truck *and part*, then combine the parts. Whether the
-# result is right depends on the aggregate. Here each aggregate is computed by part, and then the
-# parts' results are combined in the most obvious way.
+# Salting means splitting a hot key: you group by truck *and part*, and then combine the parts.
+# Whether the result is right depends on the aggregate. Here each aggregate is computed by part, and
+# then the parts' results are combined in the most obvious way.
 
 # %% L4-5 tags=["stub", "predict"]
 lab.predict("L4-5")
@@ -256,11 +258,11 @@ print(seen)
 lab.verdict("L4-5", seen)
 
 # %% [markdown]
-# A maximum of maxima is the overall maximum. A mean needs two numbers from each part, the sum and
-# the count, as in exercise L4-8. A distinct count needs the distinct values themselves from each
-# part; a median needs all the rows, and no salt helps there. The salt must come from the row, as
-# the offset does. A random salt differs when a task runs again, and then rows are lost or counted
-# twice.
+# The maximum of the maxima is the overall maximum. A mean needs two numbers from each part, the sum
+# and the count, as in exercise L4-8. A distinct count needs the distinct values themselves from
+# each part. A median needs all the rows, so no salt helps there. The salt must come from the row,
+# as the offset does. A random salt is different when a task runs again, and then rows are lost or
+# counted twice.
 # %% [markdown]
 # ## Break it: a broker dies under load
 #
@@ -308,11 +310,11 @@ lab.verdict("L4-7", outcome)
 # %% [markdown]
 # A task that gets no answer requests new metadata and continues from the new leader at the same
 # offset: each task's range was written to the checkpoint before the task began. If the task still
-# fails, a cluster runs it again with that range; in local mode the query fails, and its restart
-# reads the same range.
+# fails, a cluster runs it again with that range. In local mode the query fails, and after a restart
+# it reads the same range.
 #
-# At work, you would see the broker's death in two places. Below them is the work behind the tasks
-# you examined, as the course's pipeline does it for each record.
+# At work, you would see the broker's death in two places. Below them is the code for the work
+# behind the tasks that you examined, as the course's pipeline does it for each record.
 
 # %% describe tags=["live"]
 partition = 0
@@ -374,9 +376,10 @@ def on_depots(sides):
 
 
 # %% [markdown]
-# **Salt an aggregate.** Return two DataFrames. The first has `truck, part, positions, total_kmh`,
-# by truck and part; a position's part is its offset modulo `parts`. The second is computed from the
-# first and has `truck, positions, mean_kmh`.
+# **Salt an aggregate.** Return two DataFrames. The first has the columns
+# `truck, part, positions, total_kmh`, with one row for each truck and part. A position's part is
+# its offset modulo `parts`. The second is computed from the first and has the columns
+# `truck, positions, mean_kmh`.
 
 
 # %% L4-8 tags=["stub"]
@@ -405,7 +408,7 @@ lab.check("L4-8", on_positions(totals))
 # %% [markdown]
 # **Options of a source.** A query starts with the oldest record. Each micro-batch takes at most
 # `records` records, and at least `tasks` tasks read it. If records were deleted before the query
-# read them, the query stops instead of silently going on. Return the options as a dict.
+# read them, the query stops instead of silently continuing. Return the source's options as a dict.
 
 
 # %% L4-9 tags=["stub"]
@@ -435,7 +438,7 @@ lab.check("L4-9", options)
 #
 # <details><summary><b>1. How many tasks read a topic of 12 partitions?</b></summary>
 #
-# 12 by default, one for each partition's range of offsets. With `minPartitions` above 12, Spark
+# Twelve by default, one for each partition's range of offsets. With `minPartitions` above 12, Spark
 # splits large partitions. With fewer cores than tasks, some tasks wait.
 # *Follow-up:* what do you lose when one partition is read by two tasks? (A task no longer sees all
 # of a key's records in order.)
@@ -447,8 +450,8 @@ lab.check("L4-9", options)
 #
 # <details><summary><b>2. One task in a stage takes ten times as long as the others. Why?</b></summary>
 #
-# Check its record count first. If it has ten times as many, a key is hot. If not, check its host,
-# its spill, and its retries.
+# Check its record count first. If the task has ten times as many records, a key is hot. If not,
+# check its host, its spill, and its retries.
 # *Follow-up:* the job only counts by key. Is a hot key the cause? (Unlikely: partial aggregation
 # sends one row per key and task.)
 #
@@ -459,8 +462,9 @@ lab.check("L4-9", options)
 #
 # <details><summary><b>3. When is salting wrong?</b></summary>
 #
-# When the whole's aggregate cannot be computed from its parts' aggregates, as with a median, a
-# distinct count, or a mean without its count. Also for a window that needs the whole key in order.
+# When the aggregate of the whole cannot be computed from the aggregates of its parts, as with a
+# median, a distinct count, or a mean without its count. Salting is also wrong for a window that
+# needs all of a key's rows in order.
 # *Follow-up:* why not `rand()` as the salt? (A task that runs again may get its rows in a different
 # order, and then each row gets a different salt.)
 #
@@ -472,8 +476,8 @@ lab.check("L4-9", options)
 # <details><summary><b>4. AQE is on. Why is the join still skewed?</b></summary>
 #
 # Its partitions may be below the 256 MB threshold or below five times the median; the join type may
-# not allow that side to be split; or the skew is in a window or an aggregate, which AQE does not
-# split.
+# not allow the skewed side to be split; or the skew is in a window or an aggregate, which AQE does
+# not split.
 # *Follow-up:* what about a stream with state? (A key's state is in one place.)
 #
 # * **weak:** "AQE is broken" · **good:** thresholds · **strong:** says which operators can be split, and why
@@ -483,12 +487,12 @@ lab.check("L4-9", options)
 # <details><summary><b>5. A query was down for a day. What do you set before it starts again?</b></summary>
 #
 # `maxOffsetsPerTrigger`, so that the first micro-batch does not take the whole day's records, with
-# the memory and retries they cost. The option may change between starts. Then watch the lag go
-# down.
+# the memory and retries that they cost. You may change the option between starts. Then watch the
+# lag go down.
 # *Follow-up:* where is that lag? (In the query's progress; no consumer group knows it.)
 #
-# * **weak:** "more memory" · **good:** the option · **strong:** says that it is divided among the
-#   partitions by backlog, and may change under the same checkpoint
+# * **weak:** "more memory" · **good:** the option · **strong:** says that the limit is divided
+#   among the partitions by backlog, and may be changed under the same checkpoint
 # * **evidence:** [A bounded micro-batch](#A-bounded-micro-batch)
 # </details>
 #
@@ -500,9 +504,10 @@ lab.check("L4-9", options)
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Broker 102 was gone: it is the first replica of partition 1, yet 101 leads that partition now. 102
-# is already back and has caught up on partition 0, but not yet on 1 and 2. Once it has, the leaders
-# stay where they are until a preferred leader election.
+# Broker 102 was gone: it is the first replica of partition 1, yet 101 leads that partition now.
+# Broker 102 is already back and has caught up on partition 0, but not yet on partitions 1 and 2.
+# Even after it has caught up there, the leaders stay where they are until a preferred leader
+# election.
 # </details>
 #
 # ## Quiz
@@ -516,10 +521,10 @@ lab.quiz("L4-11", "c")
 # %% [markdown]
 # ## Deeper: The same job on a cluster
 #
-# So far, the tasks were threads in one JVM. `kafkalab up spark` starts a standalone cluster: a
-# master, and two workers with one core each. A session joins it when `SPARK_MASTER` names it, and
-# your code does not change. Each bar below is a separate driver that parses and aggregates the same
-# table; no broker takes part.
+# So far, the tasks have been threads in one JVM. `kafkalab up spark` starts a standalone cluster: a
+# master, and two workers with one core each. A session joins the cluster when `SPARK_MASTER` names
+# it, and your code does not change. Each bar below shows a separate driver that parses and
+# aggregates the same table; no broker is involved.
 
 # %% curve tags=["live"]
 table_events = 10_000
@@ -551,16 +556,16 @@ Chart(
 )
 
 # %% [markdown]
-# All three find the same numbers. How much faster two cores are depends on this machine and on what
-# else it is doing; `kafkalab bench spark` measures the difference over more rounds.
+# All three drivers find the same numbers. How much faster two cores are depends on this machine and
+# on what else it is doing; `kafkalab bench spark` measures the difference over more rounds.
 
 # %% [markdown]
 # ## Deeper: What adaptive execution does by itself
 #
-# Before Spark reads a shuffle, it checks the partitions' sizes (AQE, on by default) and may split a
-# skewed one. By default, a partition counts as skewed only above 256 MB; here the threshold is
-# 10 KB, so that the hot truck's partition qualifies. Two pieces of work follow: a join with the
-# trucks' depots, and the speed steps from above.
+# Before Spark reads a shuffle, adaptive query execution (AQE, on by default) checks the partitions'
+# sizes and may split a skewed partition. By default, a partition counts as skewed only above 256
+# MB; here the threshold is 10 KB, so that the hot truck's partition qualifies. Two pieces of work
+# follow: a join with the trucks' depots, and the speed steps from above.
 
 
 # %% L4-6 tags=["stub", "predict"]
@@ -595,9 +600,9 @@ lab.verdict("L4-6", seen)
 
 # %% [markdown]
 # A join can be split: each piece of the hot side is joined with a copy of the other side. A window
-# cannot, because a truck's rows belong together; nor can an aggregate. With the default of 256 MB,
-# AQE ignores skew in small micro-batches. And it does nothing while a stream keeps state: there,
-# each key belongs to one partition of the state store forever.
+# cannot be split, because a truck's rows belong together. Neither can an aggregate. With the
+# default of 256 MB, AQE ignores skew in small micro-batches. AQE also does nothing for a stream
+# that keeps state: there, each key belongs to one partition of the state store forever.
 
 # %% settings-back tags=["live"]
 for name in (f"{skewed}ThresholdInBytes", f"{skewed}Factor"):
@@ -635,9 +640,9 @@ lab.check("L4-10", on_depots(sides))
 # %% [markdown]
 # ## Deeper: Where the time of a micro-batch goes
 #
-# Besides its reading, a micro-batch costs a few hundred milliseconds, for planning and for two
-# checkpoint files, one before it and one after it. Small micro-batches pay that often. Here the
-# same 2,000 records are read 100 or 1,000 at a time:
+# Besides the reading itself, a micro-batch costs a few hundred milliseconds for planning and for
+# two checkpoint files, one written before it and one after it. With small micro-batches, you pay
+# this cost often. Here the same 2,000 records are read 100 at a time, and then 1,000 at a time:
 
 # %% overhead tags=["live"]
 eng.create_topic("drops", partitions=3)

@@ -2,12 +2,12 @@
 # # L5 · Changelog and compaction
 #
 # A database of orders changes, and a connector writes each change to a topic. From that *change
-# feed*, you keep a Delta Lake table that has the database's rows. Then the topic is compacted, and
-# you rebuild the table from what is left.
+# feed*, you maintain a Delta Lake table that has the same rows as the database. Then the topic is
+# compacted, and you rebuild the table from what is left.
 #
 # **You will be able to**
 # * read a change feed: envelopes, LSNs, tombstones, and a restart that delivers changes twice;
-# * write a MERGE that stays right when a micro-batch is old or comes again;
+# * write a MERGE that stays right when a micro-batch is old or runs again;
 # * say what compaction keeps for a rebuild, and what it removes;
 # * name the ways in which a deleted row can come back.
 #
@@ -35,12 +35,12 @@ upserts.require_delta(spark)
 #
 # The database runs a morning's statements, generated from a fixed seed. Each change gets a *log
 # sequence number* (LSN), its position in the database's write-ahead log. The connector writes
-# *envelopes*, as Debezium does. Each has the row `before` and `after`, the operation `op`, and the
-# LSN in `source`. The database also keeps every version of its rows, so the truth is known at each
-# LSN.
+# *envelopes*, as Debezium does. Each envelope has the row `before` and `after` the change, the
+# operation `op`, and the LSN in `source`. The database also keeps every version of its rows, so the
+# truth is known at each LSN.
 #
-# After 200 changes, the connector crashes and resumes from an older position, so the last 50
-# changes come again.
+# After 200 changes, the connector crashes and resumes from an older position, so it delivers the
+# last 50 changes again.
 
 # %% feed tags=["setup"]
 statements, seed = 600, 7
@@ -62,9 +62,9 @@ lab.segments(eng, "orders")
 
 # %% [markdown]
 # The key is the order's id. It decides the partition, so all changes to an order are in one
-# partition, sorted by LSN except after the restart. A delete is two records: the envelope with
-# `op: d` for readers, and a *tombstone*, a key without a value, for the cleaner. In the panel, open
-# a batch and look at its records.
+# partition, sorted by LSN except after the restart. A delete produces two records: the envelope
+# with `op: d` for readers, and a *tombstone*, a key without a value, for the cleaner. In the panel,
+# open a batch and look at its records.
 #
 # ## One row for each order
 #
@@ -98,13 +98,14 @@ print(*table, seen["error"], sep="\n")
 lab.verdict("L5-1", seen)
 
 # %% [markdown]
-# A DataFrame's rows are not sorted, so none of them is the last one. Where two source rows match
-# one table row, Delta refuses the MERGE. Where they match none (`known = False`), it inserts both,
+# A DataFrame's rows are not sorted, so none of them is the last one. If two source rows match one
+# table row, Delta refuses the MERGE. If they match no row (`known = False`), Delta inserts both,
 # and the table has the order twice, without any error. So each micro-batch must first be reduced to
 # the newest change to each order. But which change is the newest?
 #
 # The connector stamps each envelope with its own clock's time, `ts_ms`. Here the connector restarts
-# after three changes, and the last two come again. The micro-batch ends between those two.
+# after three changes and delivers the last two again. The micro-batch ends between those two
+# repeats.
 
 # %% L5-2 tags=["stub", "predict"]
 lab.predict("L5-2")
@@ -139,17 +140,17 @@ seen = {
 lab.verdict("L5-2", seen)
 
 # %% [markdown]
-# The table went back in time and stays there until the next micro-batch comes. A timestamp shows
-# when a change was *handled*, and two changes in one millisecond look the same. The LSN shows where
-# the change is in the database's log: no other change to the row has it, and it is the same when
-# the change comes again.
+# The table went back in time and stays in the past until the next micro-batch arrives. A timestamp
+# shows when a change was *handled*, and two changes that were handled in the same millisecond look
+# the same. The LSN shows where the change is in the database's log: no other change to the row has
+# that LSN, and the LSN stays the same when the change is delivered again.
 #
 # ## The guard, and what it needs
 #
-# So the MERGE applies a change only if its LSN is above the row's LSN. This is the *guard*. An old
-# or repeated micro-batch then changes nothing. Deletes are rows in the micro-batch, too. The next
-# cell removes a deleted order from the table. Then the connector restarts, and an old update comes
-# again.
+# So the MERGE applies a change only if the change's LSN is above the row's LSN. This condition is
+# the *guard*. With it, an old or repeated micro-batch changes nothing. Deletes are rows in the
+# micro-batch, too. The next cell removes a deleted order from the table. Then the connector
+# restarts and delivers an old update again.
 
 # %% L5-3 tags=["stub", "predict"]
 lab.predict("L5-3")
@@ -185,9 +186,9 @@ lab.verdict("L5-3", seen)
 
 # %% [markdown]
 # A canceled order is back. The delete had removed the LSN along with the row, so the guard had
-# nothing to compare. With `UPDATE SET *`, the row stays, with its LSN and marked `deleted`; the
-# table's readers filter it out. Such rows can be removed once no old change can arrive, for example
-# after a week.
+# nothing to compare the old update with. With `UPDATE SET *`, the row stays, with its LSN and the
+# mark `deleted`, and the table's readers filter it out. Such rows can be removed once no old change
+# can arrive, for example after a week.
 #
 # ## Kept current
 #
@@ -229,16 +230,17 @@ lab.verdict("L5-4", seen)
 
 # %% [markdown]
 # The history shows what each MERGE inserted and updated (`operationMetrics`). An intermediate
-# version mixes moments: order 40 as of eleven o'clock, order 7 as of nine. The database never had
-# such a table. With one partition, each version shows one moment, except after the restart. With
-# several, a table is right about each order by itself, but right as a whole only when the feed has
-# been read to its end. Sums over orders have to wait for that, or name an LSN.
+# version mixes moments in time: order 40 as of eleven o'clock, order 7 as of nine. The database was
+# never in that state. With one partition, each version shows one moment, except after the restart.
+# With several partitions, a table is right about each order by itself, but it is right as a whole
+# only when the feed has been read to its end. Sums over orders have to wait until then, or name an
+# LSN.
 #
 # ## What the cleaner leaves
 #
 # Now the topic is compacted: the cleaner keeps the last record of each key and removes older ones,
 # except in the active segment (lesson 12). The next cell writes a morning's changes to one
-# partition and builds a table from it before and after the cleaner runs.
+# partition and builds a table from that partition twice, before and after the cleaner runs.
 
 # %% L5-5 tags=["stub", "predict"]
 lab.predict("L5-5")
@@ -277,14 +279,14 @@ display(outcome)
 lab.verdict("L5-5", outcome)
 
 # %% [markdown]
-# Both tables are the same, row by row. An envelope carries the whole row, so a key's last one is
-# enough. There are still more records than orders. The active segment is unchanged, and a canceled
-# order has a tombstone: its envelope with `op: d` is gone, because the tombstone has the same key
-# and came later. So a reader must treat a tombstone as a delete. And compaction is not
-# deduplication: in the dirty part, a reader sees several values for a key.
+# Both tables are the same, row by row. An envelope carries the whole row, so a key's last envelope
+# is enough. There are still more records than orders: the active segment is unchanged, and a
+# canceled order leaves a tombstone. The order's envelope with `op: d` is gone, because the
+# tombstone has the same key and came later. So a reader must treat a tombstone as a delete. And
+# compaction is not deduplication: in the dirty part, a reader sees several values for the same key.
 #
 # What does a rebuild cost as the history grows? Four mornings follow, with about as many new orders
-# as canceled ones. After each morning, a service reads the feed from its beginning, both as written
+# as canceled ones. After each morning, a service reads the feed from the beginning, both as written
 # and as the cleaner left it.
 
 # %% rebuild-costs tags=["live"]
@@ -310,13 +312,14 @@ for number in range(1, mornings + 1):
 Chart("Records that a service reads when it starts", reads, x="mornings", y="records")
 
 # %% [markdown]
-# With the topic as written, a start reads the whole history. With the compacted one, it reads the
-# orders that exist, some tombstones, and the active segment, so the number levels off. The seconds
-# mean little here, because at this size a start spends most of its time connecting.
+# From the topic as written, a starting service reads the whole history. From the compacted topic,
+# it reads the orders that exist, some tombstones, and the active segment, so the number of records
+# levels off. The seconds mean little here, because at this size the service spends most of its
+# startup time connecting.
 #
 # ## Away for too long
 #
-# A tombstone does not last. After `delete.retention.ms`, a day by default and 0 here, the cleaner's
+# A tombstone does not last. After `delete.retention.ms` (a day by default, 0 here), the cleaner's
 # next pass drops it. A service holds three orders in memory and stops. Order 2 is deleted, and the
 # service comes back.
 
@@ -358,18 +361,18 @@ display(outcome)
 lab.verdict("L5-6", outcome)
 
 # %% [markdown]
-# Order 2 is a *ghost*. The service resumed at its offset without an error: gaps are normal in a
-# compacted log. It was away longer than `delete.retention.ms`, and nothing it reads will ever
-# mention order 2. The same happens to a Spark query with an old checkpoint. The remedy is a new
-# table: rebuild it from the beginning beside the old one and swap the two, or let the connector
-# take a new snapshot. Set `delete.retention.ms` longer than any outage that you want to survive,
-# and alert on lag in *time*.
+# Order 2 is a *ghost*. The service resumed at its offset without an error, because gaps are normal
+# in a compacted log. It was away for longer than `delete.retention.ms`, so nothing that it reads
+# will ever mention order 2. The same happens to a Spark query with an old checkpoint. The remedy is
+# a new table: rebuild it from the beginning beside the old one and swap the two, or let the
+# connector take a new snapshot. Set `delete.retention.ms` to more than the longest outage that you
+# want to survive, and alert on lag measured in *time*.
 #
 # ## Break it: a leader dies, and the table is read on
 #
-# The query has read the topic once. Then a partition's leader dies, more changes come, and the
+# The query has read the topic once. Then a partition's leader dies, more changes arrive, and the
 # query resumes from its checkpoint. The output shows what an engineer sees of the topic and of the
-# broker that leads next.
+# partition's next leader.
 
 # %% leader-dies tags=["live"]
 import copy
@@ -392,18 +395,19 @@ lab.show(upserts.changes, upserts.newest, upserts.merge)
 
 # %% [markdown]
 # The table is right. This connector was started without its old position, so it began with a
-# snapshot. Each of its rows has `op: r` and the snapshot's LSN, and the guard accepts or rejects it
-# like any other change. A snapshot cannot show which orders are gone. The code that kept the table
-# is below the log.
+# snapshot. Each row in the snapshot has `op: r` and the snapshot's LSN, and the guard accepts or
+# rejects the row like any other change. A snapshot cannot show which orders are gone. The code that
+# kept the table current is below the log.
 #
 # ## Your turn
 #
-# Write the two halves of such a query, and the startup of a service. The judge calls them with
-# changes that you have not seen, twice and out of order.
+# Write the two halves of such a query, and the startup code of a service. The judge calls your
+# functions with changes that you have not seen, which come twice and out of order.
 #
-# **The newest change of each order.** `records` has `key` and `value` as bytes. Return one row for
-# each order: `order_id INT, lsn BIGINT, deleted BOOLEAN, status STRING`, from the change with the
-# highest LSN. If an order has only a tombstone, its LSN and status are null. Use explicit schemas.
+# **The newest change of each order.** `records` has the columns `key` and `value`, both as bytes.
+# Return one row for each order: `order_id INT, lsn BIGINT, deleted BOOLEAN, status STRING`, from
+# the change with the highest LSN. If an order has only a tombstone, its LSN and status are null.
+# Use explicit schemas.
 
 
 # %% L5-8 tags=["stub"]
@@ -433,9 +437,9 @@ def newest(records):
 lab.check("L5-8", judged.on_records(spark, newest))
 
 # %% [markdown]
-# **A MERGE that may be repeated.** `batch` has these four columns, with one row for each order;
-# each row has an LSN. Merge it into the Delta table at `path`, which has the same columns. Old
-# batches must change nothing, and a deleted order stays as a row marked `deleted`.
+# **A MERGE that may be repeated.** `batch` has these four columns, with one row for each order, and
+# each row has an LSN. Merge the batch into the Delta table at `path`, which has the same columns.
+# Old batches must change nothing, and a deleted order must stay as a row marked `deleted`.
 
 
 # %% L5-9 tags=["stub"]
@@ -459,8 +463,8 @@ lab.check("L5-9", judged.on_batches(spark, merge))
 
 # %% [markdown]
 # **A dictionary from a compacted topic.** A service starts. Read `topic` from beginning to end and
-# return a dictionary of each key's last value, as bytes. The consumer has `enable.partition.eof`
-# set: it reports the end of a partition as a message with an error.
+# return a dictionary that has each key's last value, as bytes. The consumer has
+# `enable.partition.eof` set, so it reports the end of a partition as a message with an error.
 
 
 # %% L5-10 tags=["stub"]
@@ -499,10 +503,10 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>1. How do you apply a change feed to a table, exactly once?</b></summary>
 #
-# You do not: the feed comes at least once. Instead, make the MERGE safe to repeat: apply one change
-# for each key, the newest by LSN, and only if it is newer than the row.
-# *Follow-up:* why not by timestamp? (Old changes come again with a new timestamp, and two changes
-# may share one.)
+# You do not: the feed is delivered at least once. Instead, make the MERGE safe to repeat: apply one
+# change for each key, the newest by LSN, and only if it is newer than the row.
+# *Follow-up:* why not by timestamp? (Old changes are delivered again with a new timestamp, and two
+# changes may share a timestamp.)
 #
 # * **weak:** "with a checkpoint" · **good:** an idempotent MERGE · **strong:** the LSN, and what
 #   happens within a micro-batch and between micro-batches
@@ -511,10 +515,10 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>2. A deleted customer is back in the table. What happened?</b></summary>
 #
-# An old change came again, and the guard had no row to compare it with; or the reader was away
-# longer than `delete.retention.ms` and never saw the tombstone; or partitions were added.
-# *Follow-up:* how do you find all such rows? (Rebuild a second table beside it, and compare the
-# keys.)
+# An old change was delivered again, and the guard had no row to compare it with; or the reader was
+# away for longer than `delete.retention.ms` and never saw the tombstone; or partitions were added.
+# *Follow-up:* how do you find all such rows? (Build a second table from the feed, and compare the
+# keys of the two tables.)
 #
 # * **weak:** "a bug in the connector" · **good:** one of the ways · **strong:** all of them, each with
 #   its remedy
@@ -523,9 +527,9 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>3. Does a compacted topic have one record for each key?</b></summary>
 #
-# No. Only the last one is sure to be kept; the active segment and the dirty part also have older
-# ones. A reader takes the last value and treats a tombstone as a delete.
-# *Follow-up:* when is the last value not enough? (For a history, a sum of changes, an audit.)
+# No. Only a key's last record is sure to be kept; the active segment and the dirty part also have
+# older ones. A reader takes the last value and treats a tombstone as a delete.
+# *Follow-up:* when is the last value not enough? (For a history, a sum of changes, or an audit.)
 #
 # * **weak:** "yes" · **good:** the dirty part · **strong:** says what a consumer must do, and what
 #   it can no longer compute
@@ -534,7 +538,7 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 #
 # <details><summary><b>4. Why does the connector write a tombstone after the delete?</b></summary>
 #
-# The envelope with `op: d` is a value, so the cleaner would keep it as the key's last one. A key
+# The envelope with `op: d` is a value, so the cleaner would keep it as the key's last value. A key
 # without a value lets the cleaner finally remove the key.
 # *Follow-up:* a column holds personal data. When is the last byte gone? (After a pass that removes the
 # older records; the values may be in `before`, too.)
@@ -549,8 +553,8 @@ lab.check("L5-10", judged.on_topic(eng, rebuild))
 # Not this topic: keys move, and the old partition keeps their last values for good. Create a new
 # topic with more partitions. Then let the connector take a snapshot, or copy the old topic key by
 # key.
-# *Follow-up:* does the LSN guard help? (With the order of changes, as long as the tombstones are
-# there.)
+# *Follow-up:* does the LSN guard help? (It helps with the order of changes, as long as the
+# tombstones are still there.)
 #
 # * **weak:** "yes, any time" · **good:** keys move · **strong:** old values and tombstones are in
 #   different partitions, and each partition is cleaned by itself
@@ -581,7 +585,7 @@ lab.quiz("L5-11", "d")
 # ## Deeper: More partitions
 #
 # A key's partition is its hash modulo the number of partitions. When a topic gets more partitions,
-# most keys move, but their records do not. A service with an LSN guard reads everything.
+# most keys move, but their existing records do not. A service with an LSN guard reads everything.
 
 # %% L5-7 tags=["stub", "predict"]
 lab.predict("L5-7")
@@ -622,14 +626,14 @@ display(outcome)
 lab.verdict("L5-7", outcome)
 
 # %% [markdown]
-# A reader without LSNs that reads the old partition last has the old status. The LSN fixes that. It
-# cannot fix the delete: the tombstone went to a new partition, and the cleaner eventually dropped
-# it there. The order's insert is in the old partition, where no later record has its key, so it
-# stays for good. The order comes back with each rebuild. To get more partitions, create a new topic
-# and fill it from a snapshot.
+# A reader that does not use LSNs and reads the old partition last ends up with the old status. The
+# LSN fixes that, but it cannot fix the delete: the tombstone went to a new partition, and the
+# cleaner eventually dropped it there. The order's insert is in the old partition, where no later
+# record has the same key, so the insert stays for good, and the order comes back with each rebuild.
+# To get more partitions, create a new topic and fill it from a snapshot.
 #
-# A compacted topic also refuses records without a key (lesson 12, *Both policies*): there is
-# nothing to compare.
+# A compacted topic also refuses records without a key (lesson 12, *Both policies*): without a key,
+# the cleaner has nothing to compare.
 
 # %% [markdown]
 # ## Deeper: The same micro-batch again
@@ -659,8 +663,8 @@ assert (again["inserted"], again["updated"]) == (0, 0)
 # ## Deeper: A column that came late
 #
 # Halfway through the morning, the database's table gets a new column, `priority`. The query learns
-# of it later. Until then, the query's schema silently drops the new field.
-# `MERGE WITH SCHEMA EVOLUTION` then adds the column to the Delta table.
+# of the column later. Until then, the query's schema silently drops the new field. Afterward,
+# `MERGE WITH SCHEMA EVOLUTION` adds the column to the Delta table.
 
 # %% late-column tags=["live"]
 wider = run(Morning(400, seed=5, priority_from=200))
@@ -683,16 +687,17 @@ assert wrong
 assert all("priority is None" in line for line in wrong)
 
 # %% [markdown]
-# Rows that changed after the database had the column, but before the query knew it, lack it until
-# they change again. The topic has had it all along, because each envelope carries the whole row. So
-# after a schema change, rebuild. That is what a compacted topic is for.
+# Rows that changed after the database got the column but before the query knew about it lack the
+# new value until they change again. The topic has had the value all along, because each envelope
+# carries the whole row. So after a schema change, rebuild the table. That is what a compacted topic
+# is for.
 
 # %% [markdown]
 # ## Deeper: Every version of a row
 #
 # From the same feed, you can build a table that forgets nothing, a *type 2 slowly changing
-# dimension*: each change is a row that is valid from its LSN to the next one. The feed has to be
-# complete, so here it is read as it was written, without compaction.
+# dimension*: each change is a row that is valid from its LSN to the LSN of the order's next change.
+# The feed has to be complete, so here it is read as it was written, without compaction.
 
 # %% every-version tags=["live"]
 at = database.log[len(database.log) // 3].lsn  # any LSN
@@ -709,18 +714,18 @@ print(f"{versions.count()} versions; {len(found)} orders at LSN {at}, as in the 
 
 # %% [markdown]
 # Such a table can show how long orders wait to be loaded. A compacted topic cannot, because only
-# the last state is sure to be in it. Keep the feed in a topic with `cleanup.policy=delete`, or
-# append it to a bronze table (lab L1), and let the compacted topic serve readers that need the
-# current state.
+# the last state of each order is sure to be in it. Keep the feed in a topic with
+# `cleanup.policy=delete`, or append it to a bronze table (lab L1), and let the compacted topic
+# serve readers that need the current state.
 
 # %% [markdown]
 # ## Deeper: Break it: the table is compacted, too
 #
 # Each micro-batch leaves small files in a Delta table. OPTIMIZE rewrites the rows from many files
-# into one. Below, four commits fill a table of changes, and a query follows it, as gold follows
-# silver in lab L1. The query's function asks for the micro-batch's smallest LSN and assumes that
-# there is one. The query starts once before OPTIMIZE and twice after it; nothing is written to the
-# table in between.
+# into one file. Below, four commits fill a table of changes, and a query follows that table, as
+# gold follows silver in lab L1. The query's function asks for the micro-batch's smallest LSN and
+# assumes that there is one. The query starts once before OPTIMIZE and twice after it; nothing is
+# written to the table in between.
 
 # %% L5-12 tags=["stub", "predict"]
 lab.predict("L5-12")
@@ -761,32 +766,35 @@ for number in range(3):  # three starts
 lab.verdict("L5-12", {"rows by start": given, "failed": failed})
 
 # %% [markdown]
-# OPTIMIZE is a commit to the table, so the query has something to read. The commit marks its files
-# as changing no data, so the micro-batch has no rows. The micro-batch's offsets are in the
-# checkpoint before the function runs. Each start therefore repeats it and fails on it. Set
-# `guarded = True` and run the cell again: now the query goes on. In every function that you write,
-# treat an empty micro-batch as nothing to do.
+# OPTIMIZE is a commit to the table, so the query has something to read. But the commit marks its
+# files as changing no data, so the micro-batch has no rows. The micro-batch's offsets are written
+# to the checkpoint before the function runs. Each start therefore repeats the micro-batch and fails
+# on it. Set `guarded = True` and run the cell again: now the query continues. In every function of
+# this kind that you write, do nothing when the micro-batch is empty.
 #
-# Topic compaction and table compaction share only a word. The cleaner removes old values; OPTIMIZE
-# keeps every row.
+# Topic compaction and table compaction share only a word. The cleaner removes old values, but
+# OPTIMIZE keeps every row.
 
 # %% [markdown]
 # ## Deeper: Decisions around a feed
 #
 # **An outbox, or the tables' log?** A feed of tables exposes every column to every reader, and a
 # renamed column breaks the readers. With an *outbox*, the application inserts an event into a
-# separate table in the same transaction, and the connector reads only that table. An outbox costs
-# code, but provides a contract.
+# separate table in the same transaction as the change, and the connector reads only that table. An
+# outbox takes more code, but it provides a contract.
 #
 # **From snapshot to stream.** The snapshot is read as of one LSN, and streaming begins at that LSN,
-# so nothing is missed in between. A snapshot in pieces (*incremental*) runs while changes arrive;
-# the connector then drops a row that it read if a change to the same key arrived in the meantime.
+# so nothing is missed in between. A snapshot in pieces (an *incremental* snapshot) runs while
+# changes arrive. The connector then drops a snapshot row if a change to the same key arrived in the
+# meantime.
 #
-# **The cleaner's lags.** `min.compaction.lag.ms` keeps young records from being compacted: readers
-# that are behind by less than that see every change. `max.compaction.lag.ms` forces a pass within a
-# set time, for data that must be removed. `delete.retention.ms` counts from the cleaner's first
-# pass over a tombstone.
+# **The cleaner's lags.** `min.compaction.lag.ms` keeps recent records from being compacted, so
+# readers that are behind by less than that time see every change. `max.compaction.lag.ms` forces a
+# pass within a set time, for data that must be removed. `delete.retention.ms` counts from the
+# cleaner's first pass over a tombstone.
 #
-# **Database transactions.** One transaction can change many rows, in several topics. Debezium can
-# add its id and the number of its changes to each envelope, and a topic with BEGIN and END. A
-# reader that must not show half a transaction has to buffer until it has all the changes.
+# **Database transactions.** One transaction can change many rows, and their changes can go to
+# several topics. Debezium can add the transaction's id and the change's number within the
+# transaction to each envelope, and it can write BEGIN and END records to a separate topic. A reader
+# that must not show half a transaction has to buffer the transaction's changes until it has all of
+# them.

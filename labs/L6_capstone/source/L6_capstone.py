@@ -3,8 +3,8 @@
 #
 # You begin with an empty folder and a contract. You end with a pipeline that moves a fleet's
 # positions from Kafka into two tables, and keeps the contract while its driver and its brokers die
-# at moments that you cannot predict. On the way, you state the service's promise in numbers,
-# measure it, and decide when an alert may ring at night.
+# at moments that you cannot predict. Along the way, you state the service's promise in numbers,
+# measure it, and decide when an alert may go off at night.
 #
 # **You will be able to**
 # * write a contract for a pipeline, and a test that judges tables, not code;
@@ -38,15 +38,16 @@ spark = session()
 #
 # | table | columns | promise |
 # |---|---|---|
-# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and minute, on the truck's own clock, that has positions; each position counts once, however often it was sent or processed |
+# | `minutes` | `truck`, `minute`, `positions`, `maximum_kmh` | a row for each truck and minute (on the truck's own clock) that has positions; each position counts once, however often it was sent or processed |
 # | `dead-letters` | `partition`, `offset`, `reason` | a row for each record that cannot be read; nothing disappears |
 #
-# A position is readable if it has `event_id`, `truck`, `speed_kmh` (a whole number) and, in
-# `event_time`, a time: milliseconds since 1970 or, since the new firmware, text such as
+# A position is readable if it has `event_id`, `truck`, `speed_kmh` (a whole number) and a time in
+# `event_time`. The time is milliseconds since 1970 or, with the new firmware, text such as
 # `2026-03-02T08:00:00.123Z`. A value outside the years 2000 to 2099 is not a time: some clocks
 # count nanoseconds, or show the year 9999. `12:30` is not a time, either. There is also a service
-# level: after each wave of records, a sample is taken. A sample is good if at least 99 % of the
-# readable positions are in the table, and none is there twice. 80 % of the samples must be good.
+# level. After each wave of records, a sample is taken. A sample is good if at least 99 % of the
+# readable positions are in the table, and none is there twice. In all, 80 % of the samples must be
+# good.
 #
 # Nothing in the contract mentions Spark. `breach` is the contract as code: it checks only tables.
 
@@ -101,9 +102,9 @@ def first_version(spark, bootstrap, folder):
 
 
 # %% [markdown]
-# The next cell runs it as a service: a separate process, called after each wave. In wave 2, that
-# process and its JVM receive SIGKILL. By then, the table has the wave's rows, but Spark has not
-# noted that the micro-batch is done.
+# The next cell runs this pipeline as a service, in a separate process that is called after each
+# wave. In wave 2, that process and its JVM receive SIGKILL. By then, the table has the wave's rows,
+# but Spark has not yet recorded that the micro-batch is done.
 
 # %% L6-1 tags=["stub", "predict"]
 lab.predict("L6-1")
@@ -135,17 +136,17 @@ lab.verdict("L6-1", seen)
 # %% [markdown]
 # The checkpoint did its job: it showed that wave 2 was not done, so Spark passed the wave to the
 # sink again. That is *at least once*. The sink made it *twice*. No setting of the source or the
-# checkpoint fixes that; repeating the write must change nothing. Run the cell with `BEFORE` and
-# compare.
+# checkpoint fixes that. The write itself must change nothing when it is repeated. Run the cell with
+# `BEFORE` and compare.
 #
-# The samples stay bad. A late pipeline catches up; one that has counted twice stays wrong until the
-# table is computed again.
+# The samples stay bad. A late pipeline catches up, but one that has counted twice stays wrong until
+# the table is recomputed.
 #
 # ## The weekend
 #
 # A broker deletes records by age and size, and does not know who has read them. Here the pipeline
-# is down while retention goes on; `delete_records` replaces the clock. The checkpoint then points
-# to offsets that are gone.
+# is down while retention continues; `delete_records` takes the place of the clock. The checkpoint
+# then points to offsets that are gone.
 
 # %% L6-2 tags=["stub", "predict"]
 lab.predict("L6-2")
@@ -186,13 +187,14 @@ lab.verdict("L6-2", outcome)
 # The query refuses to continue, and rightly so: 60 positions are missing, and only a person can
 # decide whether the table may be wrong. With `failOnDataLoss=false`, it continues and leaves a
 # warning in a log that few people read. So freshness has a second limit, one that no budget covers:
-# the pipeline must never be down longer than the topic's retention. Put that time on the dashboard.
+# the pipeline must never be down for longer than the topic's retention time. Put that limit on the
+# dashboard.
 #
 # ## How long a backlog lasts
 #
 # Back to freshness. The driver is down for two waves, then comes back. Each micro-batch has a limit
-# (`maxOffsetsPerTrigger`): without one, it takes the whole backlog at once and may need more memory
-# than there is. Each wave gets one micro-batch.
+# (`maxOffsetsPerTrigger`): without a limit, a micro-batch takes the whole backlog at once and may
+# need more memory than there is. Each wave gets one micro-batch.
 
 # %% L6-3 tags=["stub", "predict"]
 lab.predict("L6-3")
@@ -231,10 +233,10 @@ lab.verdict("L6-3", seen)
 
 # %% [markdown]
 # The two lines meet again when the spare capacity has drained the backlog. That takes *backlog ÷
-# (capacity − arrival)*, here 600 ÷ 150 = 4 micro-batches, and the last of these four ends with
-# nothing unread. So a pipeline that easily keeps up may still need hours to recover from an hour
-# without a driver. With a capacity of 310, it would take sixty waves. Try it with fewer waves down,
-# or more capacity: spare capacity is the price of a short recovery.
+# (capacity − arrival)* micro-batches, here 600 ÷ 150 = 4, and the last of these four leaves nothing
+# unread. So a pipeline that easily keeps up may still need hours to recover from an hour without a
+# driver. With a capacity of 310, this recovery would take sixty waves. Try it with fewer waves
+# without a driver, or with more capacity. Spare capacity is the price of a short recovery.
 #
 # At work, you would see a streaming query's lag in its progress, never in the consumer group tool:
 # Spark joins no consumer group. The next cell shows what the cluster itself knows.
@@ -257,8 +259,8 @@ lab.mend(eng)
 #
 # **What is left of the error budget.** `good` has True or False for each sample so far, `objective`
 # is a percentage, and the window will have `planned` samples in all. Return the share of the budget
-# that is left, rounded to three places: 1 if no sample is bad, 0 if exactly the allowed number is
-# bad, and negative beyond that.
+# that is left, rounded to three decimal places. The share is 1 if no sample is bad, 0 if exactly
+# the allowed number of samples is bad, and negative beyond that.
 
 
 # %% L6-4 tags=["stub"]
@@ -278,9 +280,9 @@ lab.check("L6-4", budget_left)
 
 # %% [markdown]
 # **When the alert rings at night.** A *burn rate* is the share of samples that are bad, divided by
-# the share that may be bad: at 1, the budget lasts exactly as long as the window. Return True if
-# the burn rate reaches `rate` both in the last 12 samples and in the last 3. A window that is not
-# full yet consists of the samples so far; there is at least one.
+# the share that may be bad. At a burn rate of 1, the budget lasts exactly as long as the window.
+# Return True if the burn rate reaches `rate` both in the last 12 samples and in the last 3. A
+# window that is not full yet consists of the samples so far; there is at least one.
 
 
 # %% L6-5 tags=["stub"]
@@ -397,9 +399,10 @@ print(day)
 print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 
 # %% [markdown]
-# If your pipeline is right, a dead driver costs one sample: the next run catches up. Is the
-# objective met? A budget belongs to a window that is long enough for the faults you expect; in five
-# waves at 80 %, one sample may be bad. Work out how many waves two dead drivers need, then try it.
+# If your pipeline is right, a dead driver costs one sample, because the next run catches up. Is the
+# objective met? A budget belongs to a window that is long enough for the faults that you expect. In
+# five waves at 80 %, one sample may be bad. Work out how many waves the day needs if the driver
+# dies twice, and then try it.
 #
 # ## Interview corner
 #
@@ -407,10 +410,11 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 #
 # <details><summary><b>1. A streaming query has a checkpoint. Why may its table still count twice?</b></summary>
 #
-# The checkpoint is written after the sink. After a crash between the two, the sink gets the same
-# micro-batch again, so the sink must make the repeat harmless: by keys (MERGE), by the batch's
-# number (`txnAppId`, `txnVersion`), or by computing the whole table again.
-# *Follow-up:* which of the three also survive a deleted checkpoint? (Keys, and computing again.)
+# The checkpoint marks a micro-batch as done only after the sink has written. After a crash between
+# the two, the sink gets the same micro-batch again, so the sink must make the repeat harmless: by
+# keys (MERGE), by the batch's number (`txnAppId`, `txnVersion`), or by recomputing the whole table.
+# *Follow-up:* which of the three also survive a deleted checkpoint? (Keys, and recomputing the
+# table.)
 #
 # * **weak:** "exactly-once is on" · **good:** the order of sink and commit · **strong:** all three
 #   ways, and what each assumes
@@ -419,9 +423,9 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 #
 # <details><summary><b>2. The pipeline was down for an hour. When is it fresh again?</b></summary>
 #
-# After backlog ÷ (capacity − arrival). If capacity is 1.2 times arrival, after five hours.
+# After backlog ÷ (capacity − arrival). If capacity is 1.2 times arrival, that is after five hours.
 # *Follow-up:* what can you switch off in the meantime? (File compaction, and other readers of the
-# same source. Or raise the micro-batch limit, if memory allows.)
+# same source. You can also raise the micro-batch limit, if memory allows.)
 #
 # * **weak:** "after an hour" · **good:** spare capacity · **strong:** the formula, and what a
 #   shorter recovery costs
@@ -430,9 +434,9 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 #
 # <details><summary><b>3. What do you do when a query fails because records are gone?</b></summary>
 #
-# Find out which records: the offsets are in the error. Check whether another copy exists (bronze, a
-# mirror, the source system). Only then restart with `failOnDataLoss=false` or new starting offsets,
-# and report to the table's users what is missing.
+# Find out which records are gone: the offsets are in the error. Check whether another copy exists
+# (bronze, a mirror, the source system). Only then restart with `failOnDataLoss=false` or new
+# starting offsets, and let the table's users know what is missing.
 # *Follow-up:* how do you prevent it? (Alert when the age of the oldest unread record nears the
 # retention time.)
 #
@@ -455,9 +459,9 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 # <details><summary><b>5. System design: a million trucks each send a position a second. Begin.</b></summary>
 #
 # A million 200-byte records a second are 200 MB/s, or 600 MB/s with three replicas, and 17 TB a day
-# before replication. At 10 MB/s per partition, that is 20 partitions for bandwidth and a few
-# hundred for the readers' parallelism. Bronze needs batches that span minutes, or it gets too many
-# files. Gold by minute is 60 times smaller; the keyed MERGE into it is the expensive part, so
+# before replication. At 10 MB/s per partition, bandwidth requires 20 partitions, but the readers'
+# parallelism requires a few hundred. Bronze needs batches that span minutes, or it gets too many
+# files. Gold by minute is 60 times smaller, but the keyed MERGE into it is the expensive part, so
 # partition gold by time.
 # *Follow-up:* where does your design break first with ten times as many trucks?
 #
@@ -506,15 +510,16 @@ print((folder / "checkpoint" / "offsets" / "0").read_text())
 # %% [markdown]
 # `offsets/0` lists what the micro-batch takes, and is written first. `commits/0` marks the
 # micro-batch as done, and is written last. `_delta_log` has a file for each commit to a table. A
-# pipeline's backup is the tables **and** the checkpoint, from the same moment. If the checkpoint is
-# newer than its table, records are skipped. If it is older, the micro-batches come again: a MERGE
-# by event id takes them once, an append repeats them, and a Delta sink that knows their numbers
-# drops them, even if they contain newer records.
+# pipeline's backup consists of the tables **and** the checkpoint, from the same moment. If the
+# checkpoint is newer than its table, records are skipped. If the checkpoint is older, the
+# micro-batches run again: a MERGE by event id counts their records once, an append repeats them,
+# and a Delta sink that knows the micro-batches' numbers drops them, even if they contain newer
+# records.
 #
 # ## Deeper: The whole pipeline
 #
 # The course has its own pipeline for the same fleet, with orders and payments, bronze and silver, a
 # parser that is repaired, and dead letters that are read again. One command runs it with a
-# dashboard, and kills a broker and the driver on the way:
+# dashboard, and kills a broker and the driver along the way:
 # `kafkalab pipeline --source local --events 200000 --kill --dashboard day.html`. Compare
 # `labs/pipeline/layers.py` with your own code.

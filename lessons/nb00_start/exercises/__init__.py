@@ -180,7 +180,7 @@ EXERCISES = (
             "the leader epoch that is written into it",
         ),
         right=frozenset("ad"),
-        explanation="Where a record stands, and the epoch in which it was written, are part of the "
+        explanation="A record's offset, and the epoch in which it was written, are part of the "
         "log. Leaders change, and a key's partition is computed for each record.",
         because={
             "b": "After a partition was added, most keys went elsewhere.",

@@ -3,7 +3,7 @@
 #
 # In five minutes you start a three-broker Kafka cluster inside this notebook, send it a record, and
 # kill the broker that holds it. Then you see how the course asks questions and how the same code
-# runs on a real Kafka.
+# runs on real Kafka.
 #
 # **You will be able to**
 # * write a record and read it back with a real Kafka client;
@@ -14,8 +14,8 @@
 # **Time:** {minutes}.
 #
 # Run the cells from the top with Shift+Enter. Python alone is enough for all of them. Your file has
-# no outputs, so you see no result before you run its cell. The same notebook with all its outputs
-# and answers is in `solutions/`: read that one if you cannot run anything.
+# no outputs, so you see a result only after you run its cell. The same notebook with all its
+# outputs and answers is in `solutions/`: read that one if you cannot run anything.
 
 # %% engine-up tags=["setup"]
 import time
@@ -32,8 +32,8 @@ print(f"{len(eng.brokers)} brokers serve after {time.perf_counter() - started:.2
 # run in a separate process, on real ports. Any Kafka client can talk to it.
 #
 # A *topic* is a named log, cut into *partitions*. Several brokers each keep a copy of a partition;
-# these are its *replicas*. This topic has one partition and three replicas; the first one in the
-# list leads.
+# these are its *replicas*. The topic below has one partition and three replicas; the first replica
+# in the list leads.
 
 # %% a-topic tags=["setup"]
 eng.create_topic("greetings", assignment={0: [101, 102, 103]})
@@ -73,9 +73,9 @@ lab.panel(eng, "greetings")
 # %% [markdown]
 # ## Kill the leader
 #
-# The course asks before it runs: you predict, you run the next cell, and the verdict appears under
-# its output. The verdict comes from what the run observed; until then your answer is only recorded.
-# A wrong prediction costs nothing, and you remember it better than a right one.
+# The course asks before each run: you predict, you run the next cell, and the verdict appears under
+# its output. The verdict is based on what the run observed; until the run, your answer is only
+# recorded. A wrong prediction costs nothing, and you remember it better than a right one.
 #
 # Click a choice, or move to it with Tab and press Enter. You can also type the answer into the
 # cell: `lab.predict("00-1", "a")`.
@@ -131,11 +131,11 @@ lab.broker_log(eng, eng.leader(topic), f"{topic}-0")
 # %% [markdown]
 # *Replicas* lists the brokers that should have the partition, dead ones included. *Isr* lists those
 # that keep up. Look first for a broker that is in the first list but not in the second. The log
-# lines further down come from the new leader: its epoch, the smaller ISR, and the HW that it now
-# sets.
+# lines further down come from the new leader. They show its epoch, the smaller ISR, and the HW that
+# it now sets.
 #
 # Restart the broker. It comes back as a follower, copies what it missed, and rejoins the ISR.
-# Notebook 06 is about these seconds.
+# Notebook 06 covers these few seconds.
 
 # %% mended tags=["live"]
 lab.mend(eng)
@@ -146,9 +146,10 @@ eng.describe("greetings")
 # ## The real side
 #
 # The engine is a model that you can read, and a model can be wrong. So most runs happen twice:
-# `lab.both` runs one function on the engine and on a real Kafka and compares the results. With Java
-# and Kafka's jars, a real Kafka 4.3.1 starts here as four ordinary processes; with Docker, it can
-# be the Compose cluster. Without either, you see the engine alone. What does your machine have?
+# `lab.both` runs one function on the engine and on real Kafka and compares the results. With Java
+# and Kafka's jars, real Kafka 4.3.1 starts here as four ordinary processes; with Docker, the real
+# side can be the Compose cluster. Without either, you see the engine alone. What does your machine
+# have?
 
 # %% doctor tags=["read"]
 lab.doctor()
@@ -159,8 +160,8 @@ lab.doctor()
 #
 # ### One address out of three
 #
-# `bootstrap.servers` lists the addresses that a client tries first. Here it lists only one. The
-# broker at that address has no replica of the topic's only partition, and it dies between two
+# `bootstrap.servers` lists the addresses that a client tries first. Here it lists only one address.
+# The broker at that address has no replica of the topic's only partition, and it dies between two
 # records.
 
 # %% 00-5 tags=["stub", "predict"]
@@ -206,13 +207,13 @@ lab.verdict("00-5", outcome)
 # three addresses for clients that start while a broker is down.
 #
 # A check mark means that both sides produced the same value. Where the engine is known to differ,
-# the row says so and why; any other difference stops the cell.
+# the row says so and gives the reason; any other difference stops the cell.
 #
 # ### The same key
 #
 # A record with a key goes to the partition that the key's hash selects. All records with the same
 # key are therefore in one partition, in order. The function below sends one record for each key and
-# notes the partition in each answer.
+# notes the partition that each answer names.
 
 # %% partition-of-each-key tags=["setup"]
 from confluent_kafka.admin import NewPartitions
@@ -267,9 +268,9 @@ lab.verdict("00-6", outcome)
 
 # %% [markdown]
 # "The same key always lands in the same partition" holds only while no partition is added and all
-# clients compute the hash alike. The partition is `hash(key) % partitions`, so a fourth partition
-# changes the remainder for most keys. Existing records stay where they are, so such a key then has
-# records in two partitions, with no order between them.
+# clients compute the hash in the same way. The partition is `hash(key) % partitions`, so a fourth
+# partition changes the remainder for most keys. Existing records stay where they are, so a key that
+# moves then has records in two partitions, with no order between them.
 #
 # The last row shows the second trap. The client, not the broker, computes the hash. librdkafka,
 # which this Python client is built on, uses CRC-32; the Java client uses murmur2. Two services that
@@ -344,23 +345,23 @@ lab.progress()
 #
 # <details><summary><b>1. A client's configuration names one broker. Is that a problem?</b></summary>
 #
-# One live address is enough: the first answer names all the brokers. It is a problem only if the
-# client starts while that broker is down.
-# *Follow-up:* which address does the client use for the leader? (The one that the broker
-# advertises, `advertised.listeners`, not the one in the list.)
+# One live address is enough: the first answer names all the brokers. A single address is a problem
+# only if the client starts while that broker is down.
+# *Follow-up:* which address does the client use for the leader? (The one that the broker advertises
+# in `advertised.listeners`, not the one in the list.)
 #
 # * **weak:** "it needs all the addresses" · **good:** metadata names the others · **strong:** also
-#   says when it fails, and that the advertised address must be reachable
+#   says when one address is not enough, and that the advertised address must be reachable
 # * **evidence:** [One address out of three](#One-address-out-of-three)
 # </details>
 #
 # <details><summary><b>2. What do clients notice when a leader dies?</b></summary>
 #
-# No request for this partition is served until the controller has missed the broker's heartbeats
-# for `broker.session.timeout.ms` and has made another in-sync replica the leader. Clients retry,
+# No request for the partition is served until the controller has missed the broker's heartbeats for
+# `broker.session.timeout.ms` and has made another in-sync replica the leader. Clients retry,
 # refresh their metadata, and carry on.
-# *Follow-up:* which setting makes the pause shorter, and what does it cost? (The session timeout; a
-# short one mistakes a slow broker for a dead one.)
+# *Follow-up:* which setting makes the pause shorter, and what does it cost? (The session timeout;
+# if it is too short, a slow broker is taken for a dead one.)
 #
 # * **weak:** "the record is lost" · **good:** pause, election, retry · **strong:** names the
 #   timeout, the epoch, and why followers did not answer in the meantime
@@ -382,8 +383,8 @@ lab.progress()
 # <details><summary><b>4. May consumers read every record that the leader has?</b></summary>
 #
 # No, only records below the high watermark: those that every in-sync replica has.
-# *Follow-up:* why not at once? (A record that only the leader has can vanish with it; two readers
-# would then have seen different logs.)
+# *Follow-up:* why not let them read every record at once? (A record that only the leader has can
+# vanish with the leader; two readers would then have seen different logs.)
 #
 # * **weak:** "yes" · **good:** names the HW · **strong:** says what would go wrong without it
 # * **evidence:** [Break it](#Break-it): kill a follower, send a record, and watch the HW
@@ -393,8 +394,8 @@ lab.progress()
 #
 # Kafka 4.0 removed it. Controllers keep the metadata in a log of their own (KRaft), and no tool has
 # the `--zookeeper` option any longer.
-# *Follow-up:* what has to happen before a broker's first start? (Its data folder must be formatted
-# with the cluster's id.)
+# *Follow-up:* what has to happen before a broker starts for the first time? (Its data folder must
+# be formatted with the cluster's id.)
 #
 # * **weak:** "it stores the offsets" · **good:** KRaft since 4.0 · **strong:** says what the
 #   controllers do now
@@ -441,9 +442,9 @@ lab.quiz("00-4", "c")
 # Open any notebook; each sets up what it needs in its first cells. **06 · Replication and the ISR**
 # picks up where you killed the leader.
 #
-# What follows are *Deeper* sections. They are collapsed when you open a notebook: click *cells
-# hidden* below a heading to open one. You can run each by itself after the set-up cells above, and
-# no other notebook needs them.
+# The sections that follow are marked *Deeper*. They are collapsed when you open a notebook; click
+# *cells hidden* below a heading to open its section. You can run each section by itself after the
+# setup cells above, and no other notebook needs these sections.
 
 # %% [markdown]
 # ## Deeper: The files of a partition
@@ -485,9 +486,9 @@ lab.both(three_copies)
 # %% [markdown]
 # ## Deeper: What a cluster says about itself
 #
-# A cluster's *feature levels* are first set when it is formatted: they determine which records its
-# metadata may contain and which protocols it speaks. The *voters* keep the metadata; brokers only
-# read it, as *observers*.
+# A cluster's *feature levels* are first set when the cluster is formatted. They determine which
+# records its metadata may contain and which protocols the cluster speaks. The *voters* keep the
+# metadata; brokers only read it, as *observers*.
 
 # %% real-side tags=["both"]
 from lessons.nb00_start import scenes
@@ -510,9 +511,9 @@ if real is not None:
 
 # %% [markdown]
 # There is no ZooKeeper: each node is a broker or a controller, and the controller keeps the
-# metadata. Kafka 4.0 removed ZooKeeper, and no setting for it exists. A text that uses
-# `--zookeeper`, or calls Kafka 3.6 the newest release, is older than that. The protocol has no
-# request for a broker's release; a real broker logs it at startup.
+# metadata. Kafka 4.0 removed ZooKeeper, and no setting for it remains. A text that uses
+# `--zookeeper`, or calls Kafka 3.6 the newest release, is older than 4.0. The protocol has no
+# request that asks for a broker's release, but a real broker logs its release at startup.
 
 # %% command-line [markdown]
 # ## Deeper: The same on a command line
@@ -531,15 +532,15 @@ if real is not None:
 # | `eng.stop(102)` | `docker compose stop broker-102` |
 # | `kafkalab down` | `docker compose down` |
 #
-# A data folder must be formatted with a cluster id before the first start. A broker needs Java 17
-# and a client Java 11, from any vendor. `docker-compose` with a hyphen is the old tool; its support
-# ended in 2023.
+# A data folder must be formatted with a cluster id before its node starts for the first time. A
+# broker needs Java 17 and a client Java 11, from any vendor. `docker-compose`, with a hyphen, is
+# the old tool; support for it ended in 2023.
 
 # %% [markdown]
 # ## Deeper: Bare client or framework
 #
 # This notebook's consumers are bare: your code calls `poll`. Many services are built on a framework
-# such as Spring Boot, which runs the loop for you.
+# such as Spring Boot, which runs the poll loop for you.
 
 # %% bare-or-framework [markdown]
 # | | bare client (Python, Java, Kotlin) | inside a framework such as Spring Boot |

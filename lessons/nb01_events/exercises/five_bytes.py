@@ -48,7 +48,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     if seen[0] != expected[0]:
         if seen[0] == int.from_bytes(payload[1:5], "little"):
             return "The id is big-endian: its last byte is the lowest."
-        return "The id stands in the four bytes after the first."
+        return "The id is in the four bytes after the first."
     return "The body is what follows the five bytes, and it may be empty."
 
 

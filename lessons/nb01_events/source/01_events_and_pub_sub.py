@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 01 · Events and publish/subscribe
 #
-# A shop sells something. Payment must charge the card, stock must pack the parcel, mail must write
-# to the customer. Next month, one more program will need each order. This notebook connects them in
-# four ways: through calls, a queue, a publish/subscribe topic (*pub/sub*), and a log.
+# A shop sells something. Payment must charge the card, stock must pack the box, and mail must email
+# the customer. Next month, one more program will need each order. This notebook connects these
+# programs in four ways: through calls, a queue, a publish/subscribe topic (*pub/sub*), and a log.
 #
 # **What you will be able to do**
 #
@@ -12,7 +12,7 @@
 # * read an event and a schema-registry payload byte by byte
 # * name what a log does not decouple
 #
-# **Time:** {minutes}. Do notebook 00 first. Python alone is enough; with a real Kafka, most runs
+# **Time:** {minutes}. Do notebook 00 first. Python alone is enough; with real Kafka, most runs
 # happen on both sides.
 #
 # A question precedes each run below. Answer it first; the run shows the verdict. Then change the
@@ -91,11 +91,11 @@ seen["checkout, by events"] = round(call_chain.slowest(published, "checkout"))
 lab.verdict("01-1", seen)
 
 # %% [markdown]
-# Five checkouts a second, at 2 s each, need ten threads, and there are only eight. When all eight
+# Five checkouts a second, at 2 s each, need ten threads, but there are only eight. When all eight
 # wait for mail, a page that needs no service waits for a thread. One slow service has slowed the
 # whole shop, even the parts that do not call it.
 #
-# With events, the trouble stays with mail: the customer gets the mail seconds later, and the
+# With events, the trouble stays with mail: the customer gets the email a few seconds later, and the
 # checkout does not notice. Set `threads = 16`: now the pages are fast. The number of threads that
 # you need is the call rate times the duration of one call, and the called service determines that
 # duration.
@@ -146,11 +146,11 @@ lab.verdict("01-2", outcome)
 
 # %% [markdown]
 # A queue spreads work: each order went to one reader. `stock` and `mail` are different
-# applications, so each missed half of its orders. Pub/sub copies an order to its current
-# subscribers and keeps nothing: `report` came too late. In both, a delivered message is gone.
+# applications, so each missed half of the orders. Pub/sub copies an order to the current
+# subscribers and keeps nothing, so `report` came too late. In both, a delivered message is gone.
 #
 # Reading a log removes nothing. To the log, a reader is just a number: the *offset* of the record
-# that it reads next. `stock` reset its number to 0 and got all six again.
+# that it reads next. `stock` reset its number to 0 and got all six orders again.
 #
 # The raw table is what you would see at work. Two more orders were written after all the readers
 # had stopped. There is one copy of the orders, and each of the three groups has its own
@@ -161,7 +161,7 @@ lab.verdict("01-2", outcome)
 #
 # `report` is a new group. It uses confluent-kafka's consumer with default settings, as most first
 # programs do. The topic holds six orders when it starts. It reads to the end and stops. While it is
-# down, four more orders are written. It starts again, reads to the end, and stops.
+# down, four more orders are written. Then it starts again, reads to the end, and stops.
 
 # %% 01-3 tags=["stub", "predict"]
 lab.predict("01-3")
@@ -197,20 +197,20 @@ lab.verdict("01-3", outcome)
 # %% [markdown]
 # All ten orders are in the topic. `report` read none of them and got no error. A consumer that has
 # read something *commits*: it stores its group's offset on a broker. A group without a committed
-# offset starts where `auto.offset.reset` says, and the default is `latest`: the end. `report` read
-# nothing, so it committed nothing, and its second start was a first start again. (The Java client
-# differs in the second run: see [Deeper](#Deeper:-Other-languages,-and-the-pull).) Set
+# offset starts where `auto.offset.reset` says, and the default is `latest`: the end of the log.
+# `report` read nothing, so it committed nothing, and its second start was a first start again. (The
+# Java client differs in the second run: see [Deeper](#Deeper:-Other-languages,-and-the-pull).) Set
 # `auto.offset.reset` to `earliest` and run the cell again. A new reader that must get everything
 # needs this setting; the readers in the previous run had it.
 #
 # ## One group, three workers
 #
 # Packing is slow work, so it gets three workers in one group. A topic is split into *partitions*,
-# each a log of its own; this topic has one, the default. Twelve orders are written while all three
-# workers run.
+# each a log of its own; this topic has one partition, which is the default. Twelve orders are
+# written while all three workers run.
 #
-# A real Kafka does the same work a second time, in a *share group* (KIP-932) with three workers
-# that use Kafka's Java client. The engine has no share groups and shows a dash there.
+# Real Kafka does the same work a second time, in a *share group* (KIP-932) with three workers that
+# use Kafka's Java client. The engine has no share groups and shows a dash there.
 
 # %% 01-4 tags=["stub", "predict"]
 lab.predict("01-4")
@@ -250,22 +250,22 @@ lab.verdict("01-4", outcome)
 
 # %% [markdown]
 # A consumer group hands out *partitions*, not records. One partition keeps one worker busy; the
-# other two are spares in case it dies. Set `partitions = 3`, and all three work. That is the price
-# of order: within a group, each partition has one reader at a time.
+# other two are spares in case that worker dies. Set `partitions = 3`, and all three work. Order has
+# this price: within a group, each partition has one reader at a time.
 #
 # A share group hands out records: all three workers got orders from the one partition. These
 # workers ask for one at a time (`share.acquire.mode=record_limit`); by default, a worker gets whole
-# batches. A free worker takes the next records, and if a worker fails, its records go to another.
-# That is a queue on top of a log. In exchange, processing order is lost. (Without a real Kafka, see
-# `notebooks/solutions`.)
+# batches. A free worker takes the next records, and if a worker fails, its records go to another
+# worker. This makes a queue on top of a log. In exchange, processing order is lost. (Without real
+# Kafka, see the results in `notebooks/solutions`.)
 #
 # ## The log does not wait
 #
-# Of ten orders, `mail` has read 0 to 3 and committed offset 4. Then it is down for days. A broker
-# deletes records when they are too old or the log is too large (*retention*). Here, an operator's
-# DeleteRecords request deletes everything below offset 8 instead. The cell computes the lag before
-# and after the deletion, as kafka-consumer-groups does. Then `mail` starts again, with
-# `auto.offset.reset=earliest`.
+# Of ten orders, `mail` has read orders 0 to 3 and committed offset 4. Then it is down for several
+# days. A broker deletes records when they are too old or the log is too large (*retention*). Here,
+# an operator's DeleteRecords request deletes everything below offset 8 instead. The cell computes
+# the lag before and after the deletion, as kafka-consumer-groups does. Then `mail` starts again,
+# with `auto.offset.reset=earliest`.
 
 # %% 01-5 tags=["stub", "predict"]
 lab.predict("01-5")
@@ -304,14 +304,14 @@ lab.verdict("01-5", outcome)
 
 # %% [markdown]
 # The lag is the difference between two offsets: the end of the log minus the committed offset. It
-# still counts orders 4 to 7, which are gone: the deletion did not change it.
+# still counts orders 4 to 7, which are gone: the deletion did not change the lag.
 #
 # The application got no error, either. Its committed offset is out of range, so the consumer jumps
 # to where `auto.offset.reset` says. Most queues keep a message until a worker has acknowledged it.
 # A log keeps a record, read or unread, until its retention ends, and does not wait for any reader.
-# So a steady lag can hide a loss. Also compare the committed offset with the start of the log, and
-# make retention longer than your longest outage. The broker's own log line shows the partition's
-# new start.
+# A steady lag can therefore hide a loss. Compare the committed offset with the start of the log as
+# well, and make retention longer than your longest outage. The broker's own log line shows the
+# partition's new start.
 #
 # ## What is in the bytes
 #
@@ -359,9 +359,9 @@ lab.verdict("01-6", outcome)
 
 # %% [markdown]
 # The order cost 19.99, the old reader charged 47.11, and there was no error. The body contains no
-# names or types, so the reader takes any second number for the amount. The five bytes in front
-# protect a reader that checks them: `00` means *framed*, and `00 00 00 02` is the id of the
-# writer's schema.
+# names or types, so the reader takes the second number for the amount, even if the number belongs
+# to another field. The five bytes in front protect a reader that checks them: `00` means *framed*,
+# and `00 00 00 02` is the id of the writer's schema.
 #
 # ## A field gets a new name
 #
@@ -409,13 +409,13 @@ display(outcome)
 lab.verdict("01-7", outcome)
 
 # %% [markdown]
-# The producer does not know its readers, so its release did not wait for them: that is loose
-# coupling, and here it hurts. The broker stored the new orders like any others, and each of the two
-# services failed when it reached them. The fixed payment service cannot process the old orders: a
-# log keeps what was written, in the format of its day. A reader that starts over must understand
-# the old formats, too. A log decouples place, time, speed and the number of readers. It does not
-# decouple the *meaning* of an event. So an event's format is an interface: add fields, do not
-# rename them, and let a registry reject a schema that breaks readers.
+# The producer does not know its readers, so its new version did not wait for them. That is loose
+# coupling, and here it hurts. The broker stored the new orders like any others, and the two
+# services that need `total` failed when they reached them. The fixed payment service cannot process
+# the old orders: a log keeps what was written, in the format of its day. A reader that starts over
+# must understand the old formats, too. A log decouples place, time, speed and the number of
+# readers. It does not decouple the *meaning* of an event. So an event's format is an interface: add
+# fields, do not rename them, and let a registry reject a schema that breaks readers.
 #
 # ## Read the code that did it
 #
@@ -434,8 +434,8 @@ lab.show(EngineLog.slice, CommittedOffset)
 #
 # The panel shows the group `stock` with two real consumers on three partitions, and a producer that
 # writes 20 orders a second. Press the buttons: **add** a third and a fourth member, **freeze** one
-# and watch its lag, **kill** one. What happens to the partitions of a dead member, and to their
-# lag? The producer's rate stays the same throughout. The cell after the panel closes it.
+# and watch its lag, and **kill** one. What happens to the partitions of a dead member, and to their
+# lag? The producer's rate stays the same throughout. The cell after the panel closes the panel.
 
 # %% break-it tags=["live"]
 eng = lab.engine()
@@ -455,8 +455,8 @@ panel.close()
 # %% [markdown]
 # ## Your turn
 #
-# Replace the stub with your answer, run it, then run the check below it. `lab.hint("01-8")` offers
-# three hints, one per call, and then a solution.
+# Replace the stub with your answer, run it, and then run the check below it. `lab.hint("01-8")`
+# offers three hints, one per call, and then a solution.
 #
 # **01-8, who gets what.** `kind` is `"queue"`, `"pub/sub"` or `"log"`. `steps` is a list of pairs:
 # `("joins", reader)`, `("publishes", event)`, `("reads", reader)`. At each read, a reader takes
@@ -469,7 +469,7 @@ panel.close()
 #
 # **01-10, the state at an offset.** `log` is a list of `(account, change)`; the list index is the
 # offset. A reader adds up the changes; the next offset that it will read is `offset`. Return the
-# balance of each account that it has seen so far.
+# balance of each account that the reader has seen so far.
 
 
 # %% 01-8 tags=["stub"]
@@ -539,7 +539,7 @@ lab.check("01-10", balances)
 # %% [markdown]
 # ## Interview corner
 #
-# Say your answer aloud, then open it, then look at the run that proves it.
+# Say your answer aloud, then open the printed answer and look at the run that proves it.
 #
 # <details><summary><b>1. What is the difference between a queue and a log?</b></summary>
 #
@@ -557,12 +557,12 @@ lab.check("01-10", balances)
 # </details>
 # <details><summary><b>2. A new service reads an old topic and gets nothing. Why?</b></summary>
 #
-# Its group has no committed offset, and `auto.offset.reset` is `latest` by default: it starts at
-# the end. As long as it reads nothing, librdkafka commits nothing, and each start is a first start;
-# the Java client commits its position, the log's end, anyway.
+# Its group has no committed offset, and `auto.offset.reset` is `latest` by default, so the group
+# starts at the end. As long as it reads nothing, librdkafka commits nothing, and each start is a
+# first start, but the Java client commits its position (the log's end) anyway.
 #
 # *Follow-up:* what if the same service worked for a year and was then down for two weeks? Its
-# offset is out of range or has expired; the same setting decides.
+# offset is out of range or has expired, so the same setting decides.
 #
 # *Weak:* "the topic was empty". *Good:* names the setting. *Strong:* says when the setting applies.
 #
@@ -573,20 +573,20 @@ lab.check("01-10", balances)
 # In place, time, speed and number of readers, yes. In meaning, no: each reader depends on the
 # fields that it uses, and the producer does not know the readers.
 #
-# *Follow-up:* how do you change an event? Add fields with defaults, refuse others with a schema
-# registry, or write to a second topic during the transition.
+# *Follow-up:* how do you change an event? Add fields with defaults, refuse other changes with a
+# schema registry, or write to a second topic during the transition.
 #
 # *Weak:* "true". *Good:* names the format. *Strong:* has a way to change it, and knows that the
-# broker does not check.
+# broker does not check the format.
 #
 # Evidence: [A field gets a new name](#A-field-gets-a-new-name).
 # </details>
 # <details><summary><b>4. When would you call a service instead of writing an event?</b></summary>
 #
-# When the caller needs the answer to go on: is this card valid, what is the price? Then limit what
-# a slow service can tie up: timeouts, a pool of threads for each service, a fallback.
+# When the caller needs the answer to continue: is this card valid, what is the price? Then limit
+# what a slow service can tie up: use timeouts, a thread pool for each service, and a fallback.
 #
-# *Follow-up:* how many threads do 2 s calls tie up at 5 calls a second? Ten.
+# *Follow-up:* how many threads do calls of 2 s tie up at 5 calls a second? Ten.
 #
 # *Weak:* "never". *Good:* a question versus a fact. *Strong:* computes what a slow service costs.
 #
@@ -597,7 +597,8 @@ lab.check("01-10", balances)
 # No. Readers fetch, nothing is pushed to them, and the log does not wait for them. Quotas or a full
 # disk can slow a producer. The slow reader bears the risk: retention deletes what it has not read.
 #
-# *Follow-up:* how do you see it coming? Compare lag, in time rather than records, with retention.
+# *Follow-up:* how do you see the loss coming? Compare the lag, in time rather than in records, with
+# the retention.
 #
 # *Weak:* "yes, back-pressure". *Good:* pull. *Strong:* names retention as the limit.
 #
@@ -609,9 +610,10 @@ lab.check("01-10", balances)
 # packing  orders  0          812             9120            8308 rdkafka-a1   /10.0.0.7   rdkafka
 # packing  orders  1          9077            9077            0    rdkafka-b2   /10.0.0.8   rdkafka
 # packing  orders  -          -               -               -    rdkafka-c3   /10.0.0.9   rdkafka</pre>
-# One member is stuck or slow, one keeps up, the third has no partition. A fourth worker would not
-# help. The third takes over partition 0 only when the first leaves or is removed. Find out what the
-# first is doing with offset 812. Evidence: [One group, three workers](#One-group,-three-workers).
+# One member is stuck or slow, one keeps up, and the third has no partition. A fourth worker would
+# not help. The third takes over partition 0 only when the first leaves or is removed. Find out what
+# the first is doing with offset 812. Evidence: [One group, three
+# workers](#One-group,-three-workers).
 # </details>
 #
 # ## Quiz
@@ -634,9 +636,9 @@ lab.quiz("01-14", "b", "c")
 # ## Deeper: What a change costs
 #
 # Here is the shop as four graphs: one program without modules, one with modules, services that call
-# each other, services on a log. For the same requests, compare what must change, what must be
-# released, and what stops when mail fails. Then compare the links, among n systems and between
-# senders and receivers.
+# each other, and services on a log. For the same requests, compare what must change, what must be
+# released, and what stops when mail fails. Then compare the links: those among n systems, and those
+# between senders and receivers.
 
 # %% change-cost tags=["read"]
 from lessons.nb01_events import change_cost
@@ -650,11 +652,11 @@ display(Chart("Links among n systems", lines, x="systems", y="links"))
 lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 
 # %% one-hub [markdown]
-# Without modules, a change reaches every part that uses the changed one. Modules contain it, and
-# there are fewer arrows. But one program is released as a whole, and fails as a whole. Services
-# that call each other are released separately, but a failing service takes its callers down with
-# it. On a log, a new reader changes nothing that exists. A changed *format* costs as much as
-# before: each reader of the field must change.
+# Without modules, a change reaches every part that uses the changed one. Modules contain the
+# change, and there are fewer arrows, but one program is released as a whole and fails as a whole.
+# Services that call each other are released separately, but a failing service takes its callers
+# down with it. On a log, a new reader changes nothing that exists, but a changed *format* costs as
+# much as before: each reader of the field must change.
 #
 # With *m* senders and *n* receivers, there are *m × n* links in pairs, and *m + n* through a log.
 # In pairs, each link may have its own protocol: HTTP to payment, JDBC to the warehouse, MQTT to the
@@ -685,7 +687,7 @@ lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 # ## Deeper: Groups, side by side
 #
 # The runs show many producers and many groups, then one group of two members beside two groups of
-# one, then a slow worker.
+# one, and then a slow worker.
 
 # %% many-readers tags=["both"]
 display(lab.both(scenes.many_readers))
@@ -695,26 +697,26 @@ lab.both(scenes.slow_member)
 # %% [markdown]
 # Five producers wrote to one topic before there was a reader. Each partition has one sequence of
 # offsets for the records of all five. Three groups read the whole topic, one of them twice, and
-# none got a record from the other topic. Within each partition, all the groups saw the same
-# sequence. The topic as a whole has none: the records did not arrive in the order in which they
-# were written.
+# none got a record from the second topic. Within each partition, all the groups saw the same
+# sequence. The topic as a whole has no such sequence: the records did not arrive in the order in
+# which they were written.
 #
 # One group of two splits the records: each partition has one reader in the group. With a second
-# group, it has two. The second group reads all the records, and its position does not depend on the
-# first group's. A queue can split, and plain publish/subscribe can copy. A log does both:
-# partitions split the work inside a group, and groups are independent subscribers. (A *segment* is
-# a file of a partition. No subscriber owns a partition permanently.)
+# group, each partition has two readers. The second group reads all the records, and its position
+# does not depend on the first group's. A queue can split, and plain publish/subscribe can copy. A
+# log does both: partitions split the work inside a group, and groups are independent subscribers.
+# (A *segment* is a file of a partition. No subscriber owns a partition permanently.)
 #
 # A consumer group gives each partition one reader, so the slow worker got half of the jobs. A queue
 # gives the next job to a free worker, so the slow one got few. With several workers, jobs do not
-# finish in the order in which they came.
+# finish in the order in which they arrived.
 
 # %% [markdown]
 # ## Deeper: A share group at work
 #
 # Kafka's own console client takes each record and gives it back (`--release`), like a worker that
-# cannot process it. The number after *Delivery* is the broker's count. This cell needs a real
-# Kafka: the engine has no share groups.
+# cannot process it. The number after *Delivery* is the broker's count of deliveries. This cell
+# needs real Kafka: the engine has no share groups.
 
 # %% released tags=["live"]
 real = lab.real()
@@ -757,16 +759,16 @@ lab.both(scenes.routed)
 
 # %% [markdown]
 # The key is optional and decides the partition: 100 records with one key went to one partition, 100
-# without a key to all three. (Here each of the latter was assigned separately; by default, a client
-# keeps a batch together.) Headers are a list: a name may occur twice, and the order is kept, even
-# in the router's copy. They are next to the value in the record, so a router reads them without
-# decrypting the value. The value is just bytes: the reader that decoded it as text got an error;
-# the broker did not.
+# without a key to all three. (Here each record without a key was assigned to a partition
+# separately; by default, a client keeps a batch together.) Headers are a list: a name may occur
+# twice, and the order is kept, even in the router's copy. They are next to the value in the record,
+# so a router can read them without decrypting the value. The value is just bytes: the reader that
+# decoded it as text got an error, but the broker did not.
 #
 # By default a record keeps the time that its producer gave it. With `LogAppendTime`, the broker
-# stores its own. A look-up by time uses the stored time. Since Kafka 4.0, a broker refuses a record
-# that is more than an hour ahead (`message.timestamp.after.max.ms`, KIP-1030): retention by age
-# would keep it too long.
+# stores its own time instead. A lookup by time uses the stored time. Since Kafka 4.0, a broker
+# refuses a record whose timestamp is more than an hour in the future
+# (`message.timestamp.after.max.ms`, KIP-1030): retention by age would keep it too long.
 
 # %% [markdown]
 # ## Deeper: Other languages, and the pull
@@ -784,21 +786,21 @@ lab.both(scenes.late_in_java)
 
 # %% [markdown]
 # All clients use one protocol, and a broker offers each of them the same versions of each request
-# (notebook 04 reads the list). Kafka speaks no other protocol, so HTTP, JDBC or MQTT need Connect
-# or a proxy. A client asks any broker where all the brokers are and finds each leader by itself,
-# and a group's members divide the partitions, so you need no service registry or load balancer. A
-# broker sends nothing on its own: *subscribe* is the client library's word, and the wire carries
-# Fetch after Fetch.
+# (notebook 04 reads the list). Kafka speaks no other protocol, so HTTP, JDBC and MQTT need Connect
+# or a proxy. A client asks any broker where all the brokers are, and finds each leader by itself. A
+# group's members divide the partitions among themselves. So you need no service registry or load
+# balancer. A broker sends nothing on its own: *subscribe* is the client library's word, and the
+# wire carries Fetch after Fetch.
 #
-# Java's consumer also starts at the end and reads none of the six. But when it stops, it commits
-# its position, even if it has read nothing, so its second run reads the four. librdkafka, and with
-# it confluent-kafka, commits only after the application has read something.
+# Java's consumer also starts at the end and reads none of the six orders. But when it stops, it
+# commits its position, even if it has read nothing, so its second run reads the four later ones.
+# librdkafka, and with it confluent-kafka, commits only after the application has read something.
 
 # %% [markdown]
 # ## Deeper: No reader slows the producer
 #
-# This run measures a producer's rate, and its latency without a reader, with one, and with one that
-# does not poll.
+# This run measures a producer's rate. It also measures the producer's latency without a reader,
+# with a reader, and with a reader that does not poll.
 
 # %% no-reader-slows tags=["both"]
 lab.both(scenes.no_reader_slows)
@@ -822,15 +824,16 @@ display(lab.both(scenes.stopped_reader))
 lab.both(scenes.leader_and_member_die)
 
 # %% [markdown]
-# Ten calls failed; ten events waited. When messages are pushed to a receiver, it must drop what its
-# buffer cannot hold; a reader that pulls just lags behind. The new version of a stopped reader
-# continued at its group's offset. Neither the producer nor another group noticed: one producer
-# numbered all 25 records without a gap, and a group that started meanwhile read them all.
+# Ten calls failed, but ten events waited. When messages are pushed to a receiver, it must drop what
+# its buffer cannot hold; a reader that pulls just lags behind. The new version of a stopped reader
+# continued from its group's offset. Neither the producer nor the other group noticed: one producer
+# numbered all 25 records without a gap, and the group that started meanwhile read them all.
 #
 # The member that stayed took over both partitions. After the leader's death, the producer asked for
 # Metadata and found the next leader. Ten more records were acknowledged, and another group found
-# all thirty. That takes `acks=all`, in-sync replicas and commits after the work. The ten writes
-# took seconds: "without downtime" promises too much; "with a pause of a few seconds" is right.
+# all thirty records. Such a recovery takes `acks=all`, in-sync replicas and commits after the work.
+# The ten writes took seconds: "without downtime" promises too much; "with a pause of a few seconds"
+# is right.
 #
 # **01-11, the chain.** A request calls services one after the other. Each hop is
 # `(milliseconds, success)`, with a success rate between 0 and 1. Return the time of a request
@@ -866,7 +869,7 @@ lab.both(scenes.account_history)
 
 # %% [markdown]
 # The state is the sum of the changes in the log. An earlier state is a shorter sum, and a question
-# that came up later (since when has Ann been below zero?) has an answer. The price: the log must be
+# that came up later (how long has Ann been below zero?) can be answered. The price: the log must be
 # kept. If it is compacted to the last value of each key (notebook 12), the history is gone.
 
 # %% models-and-words [markdown]
@@ -884,10 +887,10 @@ lab.both(scenes.account_history)
 # | ZeroMQ | push | no | per connection | a library, no broker |
 #
 # Models: *point to point* (a queue), *publish/subscribe*, and the *event stream*, a log where
-# readers start anywhere. Most queues deliver **at least** once: if a worker dies before it
+# readers can start anywhere. Most queues deliver **at least** once: if a worker dies before it
 # acknowledges a message, another worker gets that message again.
 #
-# A topic names a kind of data, as a table or a folder does. The likeness ends there:
+# A topic names a kind of data, as a table or a folder does. The similarity ends there:
 #
 # | | a table | a folder | a topic |
 # |---|---|---|---|
@@ -910,7 +913,7 @@ lab.both(scenes.account_history)
 # slow](#One-service-is-slow)). A leader is killed: resilient, the next leader serves what was
 # acknowledged ([When a program is down](#Deeper:-When-a-program-is-down)). A second and a third
 # member: elastic, they share the partitions ([Other
-# languages](#Deeper:-Other-languages,-and-the-pull)). A record comes: message-driven, each reader
+# languages](#Deeper:-Other-languages,-and-the-pull)). A record arrives: message-driven, each reader
 # here works only then.
 # </details>
 
@@ -920,8 +923,8 @@ lab.both(scenes.account_history)
 # LinkedIn had two pipelines. Metrics were polled, and page views traveled in nightly batches. The
 # two could not be joined: they were in two systems and two formats, and one came much later than
 # the other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims: readers
-# that pull and do not hinder each other, persistence for many readers, throughput, and growth
-# through added machines.
+# that pull and do not hinder each other, persistence for many readers, throughput, and growth by
+# adding machines.
 #
 # | aim | what serves it |
 # |---|---|
@@ -932,9 +935,10 @@ lab.both(scenes.account_history)
 #
 # First used about 2010; open source in January 2011, in the Apache incubator the same year, an
 # Apache top-level project in 2012; its founders left for Confluent in 2014. Kafka 4.0, from 2025,
-# was the first without ZooKeeper; this course uses 4.3 (notebook 00 shows what a broker says of its
-# release). It is named after the writer Franz Kafka, written in Java and Scala, and available under
-# the Apache license 2.0. Kafka 4 needs Java 17 for brokers, and Java 11 for clients and Streams.
+# was the first release without ZooKeeper; this course uses 4.3 (notebook 00 shows what a broker
+# says of its release). Kafka is named after the writer Franz Kafka, written in Java and Scala, and
+# available under the Apache license 2.0. Kafka 4 needs Java 17 for brokers, and Java 11 for clients
+# and Streams.
 #
 # In one minute: programs write events to topics on a cluster of brokers; a topic is split into
 # partitions, append-only logs that are replicated; the key picks the partition; readers pull, keep
@@ -959,24 +963,24 @@ lab.both(scenes.account_history)
 # | use | topic design | mostly to |
 # |---|---|---|
 # | activity tracking (clicks, searches) | a topic per kind, key = user; live and batch readers | stream |
-# | messaging between services | key = entity, some partitions | move |
+# | messaging between services | key = entity, a few partitions | move |
 # | metrics and logs | one schema for all sources, short retention | move |
 # | commit log, change data | compacted, key = primary key | keep |
 # | stream processing | input and output of the same partition count | stream |
 # | event-driven services | a group for each service | move |
 #
-# One stream serves readers of data *in motion* and *at rest*: lab L1 fills Parquet tables from a
-# topic with Spark.
+# One stream serves readers of data *in motion* and *at rest*: lab L1 uses Spark to fill Parquet
+# tables from a topic.
 
 # %% clickstream tags=["both"]
 lab.both(scenes.clickstream)
 
 # %% [markdown]
-# Two groups read the clicks: a report counts pages, a recommendation keeps each user's last page.
-# Neither knows about the other. A batch reader of the same topic gets the same counts. While the
-# report was down, the recommendation carried on. Then the report filled a new store, by user,
-# starting at the first click, and the recommendation's offsets did not change: each has its own
-# storage.
+# Two groups read the clicks: a report counts pages, and a recommendation keeps each user's last
+# page. Neither knows about the other. A batch reader of the same topic gets the same counts. While
+# the report was down, the recommendation carried on. Then the report filled a new store, organized
+# by user, starting at the first click, and the recommendation's offsets did not change: each group
+# has its own storage.
 
 # %% 01-15 tags=["stub", "predict", "quiz"]
 lab.quiz("01-15")
@@ -1001,9 +1005,9 @@ lab.quiz("01-15", "b", "d", "e", "g")
 # | Kafka works without downtime | a leader's death pauses a partition | [When a program is down](#Deeper:-When-a-program-is-down) |
 # | asynchronous messages are delivered for sure | with `acks=all`, replicas, `min.insync.replicas`, and commits after the work | [When a program is down](#Deeper:-When-a-program-is-down) |
 # | any timestamp is kept | one that is over an hour ahead is refused since 4.0 | [Anatomy](#Deeper:-Anatomy-of-an-event) |
-# | a message broker connects all protocols | Kafka speaks its own; Connect and proxies speak others | [Other languages](#Deeper:-Other-languages,-and-the-pull) |
+# | a message broker connects all protocols | Kafka speaks its own protocol; Connect and proxies speak others | [Other languages](#Deeper:-Other-languages,-and-the-pull) |
 # | ZeroMQ is a message broker | a library; the pub/sub run used it, and nothing was kept | [Three ways](#Three-ways-to-pass-on-an-order) |
-# | an API call is synchronous | mostly; what counts is whether the caller needs the answer to go on | [One service is slow](#One-service-is-slow) |
+# | an API call is synchronous | mostly; what counts is whether the caller needs the answer to continue | [One service is slow](#One-service-is-slow) |
 # | communication becomes decentralized | it is centralized in a replicated hub; the services become independent | [What a change costs](#Deeper:-What-a-change-costs) |
 #
 # **What real Kafka does beyond this.** Retention by age and size works on whole segments (notebook

@@ -38,7 +38,7 @@ QUIZ = (
          "change one of its records"),
         right=frozenset("ad"),
         explanation="The header is never compressed, and it has the offsets. The batch travels as "
-        "it lies in the file; only the client opens it.",
+        "it is in the file; only the client opens it.",
         because={
             "b": "No record has a place of its own in the file: the whole batch is sent.",
             "c": "The header has the first and the largest timestamp; for the record itself the "

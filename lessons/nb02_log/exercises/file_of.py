@@ -74,7 +74,7 @@ EXERCISE = Exercise(
         "What does the name of a segment's file say about the records in it?",
         "Many segments begin at or below the offset; only one of them can hold it. And think of "
         "offsets that no record has, at both ends of the log.",
-        "First leave out what lies below the log's start, or at its end and above. Then take the "
+        "First leave out what is below the log's start, or at its end and above. Then take the "
         "largest base offset that is not above the wanted one, and write it with twenty digits.",
     ),
     lambda answer, context: compare_results(

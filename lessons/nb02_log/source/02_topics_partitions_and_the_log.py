@@ -13,14 +13,14 @@
 # * say when a segment ends, what its name means, and when it is deleted
 # * tell a batch from a record, and say which of the two is compressed, sent and checked
 #
-# **Time:** {minutes}. Python alone is enough; with a real Kafka, most runs happen on both sides.
+# **Time:** {minutes}. Python alone is enough; with real Kafka, most runs happen on both sides.
 #
 # A question precedes each run. Answer it first; the run shows whether you were right. Then change
 # the values at the top of the cell and run it again.
 #
 # ## Write, read, and look at the file
 #
-# `lab.both` runs a function on the engine and on a real Kafka, and compares the results. This
+# `lab.both` runs a function on the engine and on real Kafka, and compares the results. This
 # function writes records, reads them twice, and inspects the broker's file before and after.
 
 # %% doorway tags=["setup"]
@@ -75,12 +75,13 @@ lab.verdict("02-1", outcome)
 #
 # A log is written only at its end. Reading changes no byte: each consumer keeps its own position,
 # so any number of consumers can read. No request changes a record or removes one from the middle.
-# Records leave only at the old end: by age or by size (*When a segment ends*), or on request
+# Records are removed only from the old end: by age or size (*When a segment ends*), or on request
 # (*Delete records*).
 #
 # Now open the file. Kafka's own tool comes first; it reads the engine's files just as it reads
-# Kafka's. Below it are the last two lines of the broker's own trace. The panel shows the same
-# folder: its segments, their batches, and every byte of one batch. Choose a batch, then a field.
+# Kafka's. Below its output are the last two lines of the broker's own trace. The panel shows the
+# same folder: its segments, their batches, and every byte of one batch. Choose a batch, then a
+# field.
 
 # %% open-the-file tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -98,8 +99,8 @@ lab.segments(cluster, "events")
 # ## Which order?
 #
 # A topic may have many partitions, and each is a log of its own. The next run writes the numbers 0
-# to 99 to three partitions in turn: 0 goes to partition 0, 1 to partition 1, 2 to partition 2, 3
-# to partition 0 again. Then one consumer reads the whole topic.
+# to 99 to three partitions in turn: number 0 goes to partition 0, number 1 to partition 1, number 2
+# to partition 2, and number 3 to partition 0 again. Then one consumer reads the whole topic.
 
 # %% 02-2 tags=["stub", "predict"]
 lab.predict("02-2")
@@ -138,8 +139,8 @@ lab.verdict("02-2", outcome)
 
 # %% [markdown]
 # Within each partition, the numbers rise; across the topic, they do not. The consumer got the
-# records from one partition, then those from the next. Offsets do not help. Every partition starts
-# at 0, so they cannot show which of two records in different partitions came first. Records that
+# records from one partition, then those from the next. Offsets do not help: every partition starts
+# at 0, so offsets cannot show which of two records in different partitions came first. Records that
 # must stay in order belong in one partition (lesson 03 shows how a key ensures that). If all of a
 # topic's records must be in one order, the topic needs a single partition.
 #
@@ -190,21 +191,21 @@ lab.verdict("02-3", outcome)
 # The leader writes two fields: the base offset, and the leader epoch (the number of its term as
 # leader). The checksum does not cover them, so the producer's checksum stays valid. Everything else
 # goes to disk as it arrived, and from there to followers and consumers. Kafka's leader reads each
-# produced batch to check its records, but does not repack it, and a fetch unpacks nothing. So the
-# engine and Kafka store the same bytes. With `LogAppendTime`, the broker also writes its own time
-# into the header and has to compute a new checksum.
+# produced batch to check its records, but does not repack it, and it unpacks nothing for a fetch.
+# So the engine and Kafka store the same bytes. With `LogAppendTime`, the broker also writes its own
+# time into the header and has to compute a new checksum.
 #
 # The producer computes the checksum. The leader verifies it and rejects a batch that does not
 # match, and each follower verifies what it copies. When a broker sends records to a consumer, it
-# does not check again. The consumer can: Java's does by default, and librdkafka (this notebook's
-# client) does with `check.crcs=true`.
+# does not check them again. The consumer can: Java's does so by default, and librdkafka (this
+# notebook's client) does so with `check.crcs=true`.
 #
 # ## Two indexes
 #
-# An offset is a record's number; a position in a file is counted in bytes. So each `.log` has two
-# indexes: the `.index` maps offsets to positions, and the `.timeindex` maps timestamps to offsets.
-# The next run sends 300 records, each in its own batch and with a later timestamp than the one
-# before. The setting `index.interval.bytes` is 4,096.
+# An offset is a record's number; a position in a file is counted in bytes. So each `.log` file has
+# two indexes: the `.index` maps offsets to positions, and the `.timeindex` maps timestamps to
+# offsets. The next run sends 300 records, each in its own batch and with a later timestamp than the
+# one before. The setting `index.interval.bytes` is 4,096.
 
 # %% 02-4 tags=["stub", "predict"]
 lab.predict("02-4")
@@ -276,16 +277,16 @@ panel.look_up(offset=wanted)
 panel
 
 # %% [markdown]
-# There is one entry for about every 4 kB of log, not one for every record. An offset-index entry
-# takes eight bytes, so the index for a terabyte takes 2 GB and fits in memory. An entry points to a
-# place at or before the record; from there, the broker reads batch headers until it finds the
-# batch. It opens no batch to do so. Fewer entries mean more headers to read.
+# There is one index entry for about every 4 kB of log, not one for every record. An offset-index
+# entry takes eight bytes, so the index for a terabyte of log takes 2 GB and fits in memory. An
+# entry points to a place at or before the record; from there, the broker reads batch headers until
+# it finds the batch. It opens no batch to do so. Fewer entries mean more headers to read.
 #
-# The panel shows a smaller log and one look-up. Step through the search, then look up another
+# The panel shows a smaller log and one lookup. Step through the search, then look up another
 # offset, or a time.
 #
-# A timestamp takes one more step. The time index yields an offset, the offset index a position, and
-# there the broker has to decode a batch to find the record. In a real Kafka's folder, the newest
+# A lookup by timestamp takes one more step. The time index yields an offset, the offset index a
+# position, and there the broker has to decode a batch to find the record. On real Kafka, the newest
 # segment's indexes are 10 MB each: Kafka reserves the space and trims what is unused when the
 # segment ends.
 #
@@ -328,16 +329,16 @@ lab.verdict("02-5", outcome)
 # %% [markdown]
 # A segment's age is the time between two timestamps: its first record's and the incoming record's.
 # The broker's clock does not count, so every replica ends the segment at the same place. The record
-# for minute 90 came 90 minutes after the first one. That is more than an hour, so it began a new
-# segment. A segment is named after its first offset, so the names show which file holds an offset.
-# As long as nothing is written, `segment.ms` ends no segment. Two other settings can: retention,
-# below, and `max.compaction.lag.ms` in a compacted topic.
+# for minute 90 is dated 90 minutes after the first one. That is more than an hour, so it began a
+# new segment. A segment is named after its first offset, so the names show which file holds an
+# offset. As long as nothing is written, `segment.ms` ends no segment. Two other settings can end
+# one: retention (below) and `max.compaction.lag.ms` in a compacted topic.
 #
-# When is an old record deleted? Retention deletes whole segments. A segment goes when its newest
-# record is older than `retention.ms` (a week by default), and the oldest segments go while a
-# partition is larger than `retention.bytes` (no limit by default). The active segment goes, too,
-# once all its records are too old. A broker checks every five minutes. So an old record stays as
-# long as its segment has one that is young enough (lesson 12 runs this).
+# When is an old record deleted? Retention deletes whole segments. A segment is deleted when its
+# newest record is older than `retention.ms` (a week by default). The active segment is deleted,
+# too, once all its records are too old. A broker checks every five minutes. So an old record stays
+# as long as its segment has a record that is young enough. A limit by size, `retention.bytes`, also
+# takes whole segments, the oldest first (lesson 12 runs both).
 #
 # ## From the middle of a batch
 #
@@ -421,10 +422,11 @@ display(outcome)
 lab.verdict("02-7", outcome)
 
 # %% [markdown]
-# The request only moved the log's start, to 4. The bytes below it stay in the file until the whole
-# segment can go: on disk, deleted does not yet mean erased. A record keeps its offset when others
-# go. So a partition is like an array whose start moves and whose numbers may have gaps: compaction
-# leaves such gaps, and so does the end of a transaction (*Deeper: Gaps*).
+# The request only moved the log's start to 4. The bytes below that offset stay in the file until
+# the whole segment can be deleted: on disk, deleted does not yet mean erased. A record keeps its
+# offset when others are deleted. So a partition is like an array whose start moves and whose
+# numbers may have gaps: compaction leaves such gaps, and so does the end of a transaction (*Deeper:
+# Gaps*).
 #
 # ## Read the code that did it
 #
@@ -449,8 +451,8 @@ lab.show(OffsetIndex.lookup, Segment.find, Segment.should_roll)
 # * 42, in the largest timestamp
 # * 16, the batch's format number
 #
-# Some damage leaves a client without an answer. In that case, the cell reports it after five
-# seconds; set `position` to another byte and run it again.
+# Some damage leaves a client without an answer. In that case, the cell says so after five seconds;
+# set `position` to another byte and run it again.
 
 # %% break-it tags=["live"]
 position = 70
@@ -471,7 +473,8 @@ panel
 # %% [markdown]
 # The checksum does not cover the base offset or the leader epoch: if they are damaged, no client
 # notices. Other damage is found by a client that checks, or by a follower that has yet to copy the
-# batch. The leader checked the batch on arrival; it does not check again before sending.
+# batch. The leader checked the batch on arrival, but it does not check the batch again before
+# sending it.
 #
 # ## Your turn
 #
@@ -484,14 +487,14 @@ panel
 # on. Zigzag maps it to 0, -1, 1, -2, 2, and so on. Return two things: the decoded number at the
 # start of `data`, and how many bytes it takes. The byte 03 yields (-2, 1).
 #
-# **02-9, where the scan begins.** `entries` are the pairs (offset, position) of an `.index`, in
-# ascending order. At which position does a broker start scanning the `.log` for `offset`? Return
+# **02-9, where the scan begins.** `entries` are the pairs (offset, position) of an `.index` file,
+# in ascending order. At which position does a broker start scanning the `.log` for `offset`? Return
 # that position.
 #
 # **02-10, the file that holds an offset.** `bases` are the base offsets of a partition's segments,
-# in any order. `log_start` is the first offset that the partition still has; `log_end` is the one
-# that the next record will get. Return the name of the `.log` file that holds the record `offset`,
-# such as 00000000000000000250.log, or None if there is no such record.
+# in any order. `log_start` is the first offset that the partition still has; `log_end` is the
+# offset that the next record will get. Return the name of the `.log` file that holds the record
+# `offset`, such as 00000000000000000250.log, or None if there is no such record.
 
 
 # %% 02-8 tags=["stub"]
@@ -552,32 +555,33 @@ lab.check("02-10", file_of)
 #
 # <details><summary><b>1. Which order does Kafka guarantee?</b></summary>
 # Order within a partition: records are stored as the leader appended them, and consumers read them
-# in that order. Across partitions, there is none. One producer's records are appended in the order
-# in which it sent them if it is idempotent (the default in Java since 3.0), or has only one request
-# in flight.
+# in that order. Across partitions, there is no order. One producer's records are appended in the
+# order in which it sent them if it is idempotent (the default in Java since 3.0), or has only one
+# request in flight.
 # <i>Follow-up:</i> what if you need one order for all records? <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per partition. <b>Strong:</b> knows what retries do, and the two ways to a total order (one partition, or the application's own sequence number) and their price. Evidence: <a href="#Which-order?">Which order?</a>
 # </details>
 # <details><summary><b>2. How does a broker find offset 1,234,567?</b></summary>
-# The segments' names show which one to open. A binary search in its sparse index leads to a place
-# at or before the record, and from there the broker reads batch headers until it finds the batch.
+# The segments' names show which one to open. A binary search in that segment's sparse index leads
+# to a place at or before the record, and from there the broker reads batch headers until it finds
+# the batch.
 # <i>Follow-up:</i> and a timestamp? <b>Weak:</b> "an offset is a position in the file." <b>Good:</b> index, then scan. <b>Strong:</b> names index.interval.bytes, knows that the batch is sent whole, and that a timestamp leads to an offset first. Evidence: <a href="#Two-indexes">Two indexes</a>.
 # </details>
-# <details><summary><b>3. Why is Kafka fast, although everything goes to disk?</b></summary>
-# It appends and reads in order, and in batches. Records have one format from producer to consumer,
-# so the broker passes them on as they are. The page cache keeps recent data in memory, and sendfile
-# sends it without a copy in the broker.
+# <details><summary><b>3. Why is Kafka fast even though everything goes to disk?</b></summary>
+# It appends and reads in order, and in batches. Records keep the same format from producer to
+# consumer, so the broker passes them on as they are. The page cache keeps recent data in memory,
+# and sendfile sends it without copying it into the broker.
 # <i>Follow-up:</i> what does TLS change? <b>Weak:</b> "it keeps data in memory." <b>Good:</b> names three of these. <b>Strong:</b> knows that an acknowledged record may not be flushed, that replicas make it safe, and what makes a broker rewrite a batch. Evidence: <a href="#Deeper:-The-disk-and-the-page-cache">The disk and the page cache</a>.
 # </details>
 # <details><summary><b>4. Describe a record and a batch.</b></summary>
 # A record has a key and a value (both may be null), headers, and its offset and time as distances.
-# A batch has the base offset and base time from which they are counted, the leader epoch, a
-# checksum, the codec, the producer's id and sequence number, and its record count.
+# A batch has the base offset and base time from which the distances are counted, the leader epoch,
+# a checksum, the codec, the producer's id and sequence number, and its record count.
 # <i>Follow-up:</i> what does the broker change? <b>Weak:</b> "the broker adds an offset to each record." <b>Good:</b> the fields. <b>Strong:</b> what the checksum leaves out, and why. Evidence: <a href="#What-the-broker-writes">What the broker writes</a>.
 # </details>
 # <details><summary><b>5. retention.ms is a day, and records from last week are still there. Why?</b></summary>
 # Retention deletes whole segments, based on the largest timestamp in each. One new record in the
-# active segment keeps all the old ones in it.
-# <i>Follow-up:</i> what would you set? <b>Weak:</b> "the cleaner is slow." <b>Good:</b> segments. <b>Strong:</b> names segment.ms, the single timestamp in the future that holds a segment, and what tiny segments cost. Evidence: <a href="#When-a-segment-ends">When a segment ends</a>.
+# active segment keeps all the old records in that segment.
+# <i>Follow-up:</i> what would you set? <b>Weak:</b> "the cleaner is slow." <b>Good:</b> segments. <b>Strong:</b> names segment.ms, the single timestamp in the future that keeps a segment from being deleted, and what tiny segments cost. Evidence: <a href="#When-a-segment-ends">When a segment ends</a>.
 # </details>
 # <details><summary><b>6. A reader stops at offset 40 with a corrupt record. What happened?</b></summary>
 # <pre>Dumping orders-0/00000000000000000000.log
@@ -586,8 +590,8 @@ lab.check("02-10", file_of)
 # baseOffset: 45 lastOffset: 45 count: 1 … position: 3611 … magic: 2 … crc: 5120038 isvalid: true</pre>
 # One batch no longer has the bytes that the producer sent, but the batches around it are intact. So
 # a disk or memory is faulty; no append was lost. A client that checks can read none of the five
-# records. Check the other replicas: each has its own files. If one of them is intact and leads,
-# readers can go on.
+# records. Check the other replicas: each has its own files. If one of them is intact and becomes
+# the leader, readers can continue.
 # Evidence: <a href="#Break-it">Break it</a>.
 # </details>
 #
@@ -625,8 +629,8 @@ lab.both(topic_scenes.places)
 lab.both(topic_scenes.names)
 
 # %% [markdown]
-# Since 2.8 (KIP-516) a topic also has an id. A topic that is deleted and re-created gets a new id,
-# so a broker does not mistake the old topic's files for the new one's.
+# Since 2.8 (KIP-516), a topic has also had an id. A topic that is deleted and re-created gets a new
+# id, so a broker does not mistake the old topic's files for the new one's.
 
 # %% [markdown]
 # ## Deeper: Any bytes
@@ -639,15 +643,15 @@ lab.both(topic_scenes.opaque)
 # %% [markdown]
 # Keys and values are bytes, and the broker looks at neither. No value (a *tombstone*) and an empty
 # value are different, and so are no key and an empty key. The number 2 as text and the number 2 as
-# four bytes are different keys, here in two partitions: agree on a format for keys as well as for
-# values. A topic is less like a table than like a table's change log: you can add rows, but change
-# none. The three records with one key are three rows.
+# four bytes are different keys, and here they are in two partitions. So agree on a format for keys
+# as well as for values. A topic is less like a table than like a table's change log: you can add
+# rows but not change any. The three records with one key are three rows.
 
 # %% [markdown]
 # ## Deeper: A batch, field by field
 #
-# First come ten records after three others, and a batch from an idempotent producer; then a batch
-# in each codec.
+# First come ten records that follow three others, and a batch from an idempotent producer; then
+# comes a batch for each codec.
 
 # %% batch-fields tags=["both"]
 lab.both(segment_scenes.batch_fields)
@@ -655,8 +659,8 @@ lab.both(segment_scenes.batch_fields)
 # %% [markdown]
 # Format 2 has been the only one since 4.0 (KIP-724). The producer sent base offset 0; the broker
 # wrote 3, because three records were already there. In each record, offset and time together take
-# two bytes; in full, they would take sixteen. The checksum covers everything after it; the epoch
-# comes before it.
+# two bytes; in full, they would take sixteen. The checksum covers everything after it, but the
+# epoch comes before it.
 
 # %% codec-bits tags=["both"]
 lab.both(segment_scenes.codec_bits)
@@ -691,7 +695,7 @@ display(outcome, Chart("400 lines of source code in one batch", bars, codes, "by
 
 # %% [markdown]
 # The same records produce the same bytes on both sides. A codec compresses all of a batch's records
-# together; the 61-byte header stays readable. How much it saves depends on the text and on the
+# together; the 61-byte header stays readable. How much a codec saves depends on the text and on the
 # batch (lesson 03 measures small batches, and the time that a codec takes).
 
 # %% bad-disk tags=["both"]
@@ -700,21 +704,21 @@ lab.both(segment_scenes.bad_disk)
 # %% [markdown]
 # A broker sends what its file holds, and does not verify the checksum for a consumer. It verifies
 # every batch that a producer sends; a follower verifies what it fetches. Java's consumer checks by
-# default, librdkafka only with `check.crcs=true`.
+# default, but librdkafka checks only with `check.crcs=true`.
 
 # %% [markdown]
 # ## Deeper: Whose clock?
 #
-# The run sends a record dated yesterday to two topics, and then one that is two hours ahead. Last,
-# it looks up a time in a log whose timestamps do not rise.
+# The run sends a record dated yesterday to two topics, and then one that is two hours ahead.
+# Finally, it looks up a time in a log whose timestamps do not rise.
 
 # %% whose-clock tags=["both"]
 lab.both(topic_scenes.whose_clock)
 
 # %% [markdown]
-# The default is CreateTime: the time that the producer set, however old. A time more than an hour
-# ahead is refused (`message.timestamp.after.max.ms`, KIP-937). A look-up by time returns the first
-# offset with that time or a later one; records after it may have earlier times.
+# The default is CreateTime: the time that the producer set, however old it is. A time more than an
+# hour ahead is refused (`message.timestamp.after.max.ms`, KIP-937). A lookup by time returns the
+# first offset with that time or a later one; records after that offset may have earlier times.
 
 # %% [markdown]
 # ## Deeper: Settings of a segment
@@ -726,16 +730,17 @@ lab.both(topic_scenes.whose_clock)
 lab.both(segment_scenes.segment_settings)
 
 # %% [markdown]
-# With half the interval, an index has twice the entries. A 60-byte index is full after a few of
-# them, and then the segment ends. `preallocate` reserves the whole file, but only on Kafka. A topic
-# with its own codec makes the broker compress again, and then the bytes are no longer the
-# producer's; the engine leaves them as they are.
+# With half the interval, an index has twice as many entries. A 60-byte index is full after a few
+# entries, and then the segment ends. `preallocate` reserves the whole file, but only on Kafka. A
+# topic with its own codec makes the broker recompress each batch, and then the bytes are no longer
+# the producer's. The engine, however, leaves them as they are.
 #
-# Since 4.0 four of these settings are refused: a segment smaller than 1 MiB (KIP-1030), two for the
-# old formats (KIP-724), and `message.timestamp.difference.max.ms`; `.before.max.ms` and
-# `.after.max.ms` took its place. `segment.jitter.ms` is accepted: on Kafka, it staggers the ends of
-# segments that began together; on the engine, it has no effect. The run writes the same records to
-# ten logs and counts the different offsets at which their second segments begin.
+# Four of these settings have been refused since 4.0: a segment smaller than 1 MiB (KIP-1030), two
+# settings for the old formats (KIP-724), and `message.timestamp.difference.max.ms`
+# (`.before.max.ms` and `.after.max.ms` took its place). `segment.jitter.ms` is accepted. On Kafka,
+# it staggers the ends of segments that began together, but on the engine it has no effect. The run
+# writes the same records to ten logs and counts the different offsets at which their second
+# segments begin.
 
 # %% [markdown]
 # ## Deeper: What survives
@@ -750,16 +755,16 @@ lab.both(segment_scenes.kept)
 # A process that dies takes no bytes with it: they are in the operating system's page cache, and the
 # system writes them to disk. A power failure is another matter: what was not flushed is lost on
 # that machine (lesson 06). Kafka flushes a segment when it ends, and all segments at a clean stop,
-# and notes how far it got in `recovery-point-offset-checkpoint`. `flush.messages` and `flush.ms`
+# and it notes in `recovery-point-offset-checkpoint` how far it got. `flush.messages` and `flush.ms`
 # can also trigger a flush, but their defaults are so large that they never do: replicas make an
 # acknowledged record safe. (The engine accepts these two, but they have no effect.)
 
 # %% [markdown]
 # ## Deeper: The disk and the page cache
 #
-# How much longer does one way take than another? Each number below is such a ratio: the median of
-# three measurements on this machine. The table below them tracks the pages of one file. A page is
-# *dirty* until the disk has it.
+# How much longer does one way of writing, reading or sending take than another? Each number below
+# is such a ratio: the median of three measurements on this machine. The table below them tracks the
+# pages of one file. A page is *dirty* until the disk has it.
 
 # %% the-disk tags=["live"]
 found = machine.ratios(16 << 20)
@@ -777,8 +782,8 @@ print(machine.pages(32 << 20))
 # cache cannot serve waits for the disk; if reads come in order, the kernel reads ahead. By far the
 # slowest way is to wait for the disk after each block, so Kafka does not wait. It keeps no cache in
 # its own memory, either: the page cache is as large as the free memory, and it survives a broker
-# restart. The kernel writes pages to the disk when they are 30 s old or take up too much memory,
-# not only when memory is full.
+# restart. The kernel writes pages to disk when they are 30 s old or take up too much memory, not
+# only when memory is full.
 
 # %% zero-copy tags=["live"]
 kafka = lab.real()
@@ -791,23 +796,23 @@ print(machine.kernel_rules())
 print(machine.system_calls(kafka, "positions") if kafka else lab.real_absence())
 
 # %% [markdown]
-# With a real Kafka and strace, three things show here. First, the new pages are dirty:
-# acknowledged, but not on the disk yet. Second, `sendfile` tells the kernel to send part of a file,
-# so the records never enter the broker's memory; with `pread64`, the broker reads only some
-# headers. That works because the file holds what a consumer wants, byte for byte. With TLS, the
-# bytes must be encrypted first, so the broker has to read them after all. The engine always reads
-# and then sends.
+# With real Kafka and strace, you can see three things here. First, the new pages are dirty:
+# acknowledged, but not yet on disk. Second, `sendfile` tells the kernel to send part of a file, so
+# the records never enter the broker's memory; with `pread64`, the broker reads only some headers.
+# `sendfile` works because the file holds what a consumer wants, byte for byte. With TLS, the bytes
+# must be encrypted first, so the broker has to read them after all. The engine always reads the
+# bytes and then sends them.
 #
 # Third, four logs get 25 records of 100 kB each. By default, an append flushes nothing, but the end
 # of a segment triggers a flush. `flush.messages=1` flushes after every batch. `flush.ms` alone
-# changes nothing: the broker checks it only every `log.flush.scheduler.interval.ms`, and by
-# default that is never.
+# changes nothing: the broker checks it only every `log.flush.scheduler.interval.ms`, which by
+# default means never.
 
 # %% [markdown]
 # ## Deeper: Order and its price
 #
-# The numbers 0 to 99 go to one partition, and then to two whose producers' clocks are 40 ms apart.
-# Then 30 records for three partitions are sent at once.
+# The numbers 0 to 99 go to one partition, and then to two partitions whose producers' clocks are 40
+# ms apart. Then 30 records for three partitions are sent at once.
 
 # %% ordered tags=["both"]
 lab.both(topic_scenes.ordered)
@@ -823,10 +828,10 @@ lab.both(speed_scenes.speed)
 # %% [markdown]
 # On one small machine, more partitions do not raise the rate: all the brokers share its two cores.
 # On three machines, they would. The amount of stored data does not matter to an append or to a read
-# of the newest records; it does matter to reads of old records, to recovery and to moving a
-# replica. A one-record batch is mostly header, and each needs a request. Nothing here is near the
-# loopback rate: a Python client and brokers on the same two cores take most of the time for
-# themselves.
+# of the newest records, but it does matter to reads of old records, to recovery and to moving a
+# replica. A one-record batch is mostly header, and each such batch needs its own request. Nothing
+# here comes near the loopback rate: a Python client and brokers on the same two cores take most of
+# the time for themselves.
 
 # %% [markdown]
 # ## Deeper: Gaps
@@ -838,8 +843,8 @@ lab.both(segment_scenes.gaps)
 
 # %% [markdown]
 # Offset 3 is the marker that ends the first transaction: a control batch (bits 4 and 5), whose
-# record no application gets. So offsets rise, but some are missing. Compaction leaves gaps, too;
-# the batch still says which offset was its first and which its last (lesson 12).
+# record no application gets. So offsets rise, but some are missing. Compaction leaves gaps, too,
+# but the batch still says which offset was its first and which its last (lesson 12).
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -851,18 +856,19 @@ lab.both(segment_scenes.gaps)
 # | Kafka guarantees the order of messages | within a partition; with retries, only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
 # | offsets need not rise | each is larger than the one before; some are missing | [Gaps](#Deeper:-Gaps) |
 # | a partition is one log file | a folder with a series of segments, three files each | [Topics, folders, names](#Deeper:-Topics,-folders,-names) |
-# | records are never changed or deleted | never changed; retention, compaction and DeleteRecords remove records | [Delete records](#Delete-records) |
+# | records are never changed or deleted | never changed, but retention, compaction and DeleteRecords remove them | [Delete records](#Delete-records) |
 # | a topic is a table | it is a table's change log | [Any bytes](#Deeper:-Any-bytes) |
 # | the value is mandatory | it may be null | [Any bytes](#Deeper:-Any-bytes) |
-# | the timestamp is the time of arrival | the producer's, unless `message.timestamp.type=LogAppendTime` | [Whose clock?](#Deeper:-Whose-clock?) |
+# | the timestamp is the time of arrival | the producer's time, unless `message.timestamp.type=LogAppendTime` | [Whose clock?](#Deeper:-Whose-clock?) |
 # | everything is on disk, nothing in memory | in the page cache first, and the kernel decides when it is written | [The disk](#Deeper:-The-disk-and-the-page-cache) |
 # | sequential access is thousands of times faster | on spinning disks; see this machine's ratios | [The disk](#Deeper:-The-disk-and-the-page-cache) |
 # | the bytes are never modified, so zero copy | only with `compression.type=producer` and without TLS | [Settings](#Deeper:-Settings-of-a-segment) |
 # | the page cache is written when it is full | by age and by share, too | [The disk](#Deeper:-The-disk-and-the-page-cache) |
-# | `log.segment.bytes=1000` to try rolling | refused: the smallest is 1 MiB since 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
+# | `log.segment.bytes=1000` to try rolling | refused: the minimum has been 1 MiB since 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
 # | `message.format.version`, `message.downconversion.enable` | gone in 4.0 | [Settings](#Deeper:-Settings-of-a-segment) |
 # | `message.timestamp.difference.max.ms` | gone in 4.0; two settings took its place | [Whose clock?](#Deeper:-Whose-clock?) |
 # | a batch has five attribute bits | seven bits in five fields: codec (three bits), clock, transaction, control, delete horizon | [A batch](#Deeper:-A-batch,-field-by-field) |
 #
 # **What real Kafka does beyond this.** It maps indexes into memory and reserves their space; it
-# compresses again when a topic names a codec; it preallocates; it sends with `sendfile`.
+# recompresses batches when a topic names a codec; it preallocates files; and it sends with
+# `sendfile`.

@@ -1,19 +1,19 @@
 # %% [markdown]
 # # 03 · Producers and partitioning
 #
-# `send()` returns in microseconds, and nothing has been sent yet. The client has only chosen a
+# `send()` returns in microseconds, but nothing has been sent yet. The client has only chosen a
 # partition and put the record into a batch. Both decisions are made in your process, not in a
 # broker, and they cause most of the surprises with Kafka's producers.
 #
 # **What you will be able to do**
 #
-# * say which partition any client chooses for a record, and why that may change
+# * say which partition any client chooses for a record, and why that choice may change
 # * predict what more partitions do to the order of your events
 # * read from the accumulator which limit sends a batch, and which one makes `send()` wait
 # * choose `batch.size`, `linger.ms` and a codec by measurement
 # * name the limit that refuses a large record
 #
-# **Time:** {minutes}. Python alone is enough; with a real Kafka, most cells run on it as well.
+# **Time:** {minutes}. Python alone is enough; if you have real Kafka, most cells run on it as well.
 #
 # A question comes before each run. Answer it first; the run gives the verdict. Then change the
 # values at the top of the run's cell and run it again.
@@ -70,11 +70,11 @@ print("round robin: batches of", [each.records for each in circling.batches], "r
 AccumulatorFilm(producer, "The accumulator")
 
 # %% [markdown]
-# All 60 went to one partition, in one batch, in one request. A batch belongs to one partition, and
-# fewer, fuller batches are cheaper for everyone. So the Java client is *sticky*: it stays with a
-# partition until `batch.size` bytes have gone there, then draws the next one. Over many batches the
-# shares even out. Round robin, which many books describe, makes six batches of the same records
-# (the line above the film). Kafka 2.4 dropped it as the default.
+# All 60 records went to one partition, in one batch, in one request. A batch belongs to one
+# partition, and fewer, fuller batches are cheaper for everyone. So the Java client is *sticky*: it
+# stays with a partition until `batch.size` bytes have gone there, then draws the next one. Over
+# many batches the shares even out. Round robin, which many books describe, makes six batches of the
+# same records (the line above the film). Kafka 2.4 dropped it as the default.
 #
 # The film shows the accumulator step by step. Click it, then use the arrow keys. Set
 # `partitioner = "round-robin"`, and run both cells again.
@@ -82,9 +82,9 @@ AccumulatorFilm(producer, "The accumulator")
 # ## The same key, two clients
 #
 # With a key, the partition is a hash of the key modulo the number of partitions. Two services write
-# events of the same orders. `murmur2_random` makes confluent-kafka choose like Java (*Deeper: The
-# Java client itself* checks that); `consistent_random` is confluent-kafka's own default. From here
-# on, `lab.both` runs a function on the engine and on a real Kafka, and compares the results.
+# events for the same orders. `murmur2_random` makes confluent-kafka choose as Java does (*Deeper:
+# The Java client itself* checks that); `consistent_random` is confluent-kafka's own default. From
+# here on, `lab.both` runs a function on the engine and on real Kafka, and compares the results.
 
 # %% 03-2 tags=["stub", "predict"]
 lab.predict("03-2")
@@ -124,7 +124,7 @@ lab.verdict("03-2", outcome)
 # The broker hashes nothing; it stores a batch where the client says. The Java client uses murmur2;
 # librdkafka (and so confluent-kafka) uses CRC-32. Five out of six orders are now spread over two
 # partitions. No error was raised, yet a consumer may see *shipped* before *prepared*. Joining two
-# topics by key fails the same way. Set one partitioner in all of a topic's clients.
+# topics by key fails the same way. Set the same partitioner in all of a topic's clients.
 #
 # ## Twice as many partitions
 #
@@ -170,12 +170,12 @@ display(outcome, KeyMoves(rules, [(four, more), (four, five), ring]))
 lab.verdict("03-3", outcome)
 
 # %% [markdown]
-# A hash modulo eight is the hash modulo four, or four more. So half of each old partition's keys
-# stay, and the other half go to one new partition. With five, four out of five keys move, some of
-# them between old partitions. Old records stay where they are: the events of a moved order are now
-# in two partitions, and no reader can rely on their order. That is why teams plan partitions ahead,
-# or write to a new topic. Doubling moves fewer keys, but it breaks their order, too. And there is
-# no way back: a smaller number is refused.
+# A hash modulo eight is either the hash modulo four, or four more than that. So half of each old
+# partition's keys stay, and the other half go to one new partition. With five partitions, four out
+# of five keys move, some of them between old partitions. Old records stay where they are, so the
+# events of a moved order are now in two partitions, and no reader can rely on their order. That is
+# why teams plan the number of partitions in advance, or write to a new topic. Doubling moves fewer
+# keys, but it breaks their order, too. And there is no way back: a smaller number is refused.
 #
 # At work you see only this: empty new partitions, and a broker that created a log for one of them.
 
@@ -230,14 +230,14 @@ seen = {"records taken": taken, "buffer.memory": buffer_memory, "batch.size": ba
 lab.verdict("03-4", {**seen, "partitions": 12, "records that would fit by their bytes": fit})
 
 # %% [markdown]
-# A batch claims `batch.size` bytes when its first record arrives, however small the record. So what
-# matters is the number of partitions times `batch.size`, not the number of records: 4,000
+# A batch claims `batch.size` bytes when its first record arrives, however small the record is. So
+# what matters is the number of partitions times `batch.size`, not the number of records: 4,000
 # partitions with 16 KiB batches need twice the default memory. A larger `batch.size` can make
 # `send()` block sooner.
 #
-# After `max.block.ms` (60 s by default, 1 s here), the record is refused. The same clock ends the
-# wait for a topic that does not exist. In Java both end in a TimeoutException (for a full buffer, a
-# subclass), so read the message before you look for a slow broker.
+# After `max.block.ms` (60 s by default, 1 s here), the record is refused. The same time limit ends
+# the wait for a topic that does not exist. In Java, both waits end in a TimeoutException (for a
+# full buffer, in a subclass of it), so read the message before you look for a slow broker.
 #
 # ## Waiting for company
 #
@@ -305,17 +305,17 @@ lab.slider(company, linger_ms=(0, 1, 2, 5, 10, 20, 50), batch_size=(500, 1_000, 
 # %% [markdown]
 # Flat out, batches fill long before 5 ms have passed, so from 5 ms on only `batch.size` matters:
 # small batches mean more requests, and each costs a round trip and work on the broker. The edge at
-# `linger.ms=0` is different: there, librdkafka sends what it has at once. A lone record always
+# `linger.ms=0` is different: there, librdkafka immediately sends what it has. A lone record always
 # waits for the full `linger.ms`. (The vertical axis is logarithmic.)
 #
-# Between these two loads, waiting longer saves requests and costs latency. In the slider, the
-# engine's producer gets a record every millisecond. With `linger_ms=0` no record waits for company,
-# but at most five requests per broker are in flight (`max.in.flight.requests.per.connection`), so
-# later records wait anyway and share a batch. With a small `batch.size`, a batch is full before it
-# is old.
+# Between these two loads, waiting longer saves requests but costs latency. The slider shows the
+# engine's producer, which gets a record every millisecond. With `linger_ms=0`, no record waits for
+# company, but at most five requests per broker can be in flight
+# (`max.in.flight.requests.per.connection`), so later records wait anyway and share a batch. With a
+# small `batch.size`, a batch is full before it is old.
 #
-# `linger.ms` defaults to 5 in librdkafka and, since 4.0, in the Java client (where it was 0).
-# `batch.size` defaults to 16,384 in Java and 1,000,000 in librdkafka. Batches form even with
+# `linger.ms` defaults to 5 in librdkafka and, since 4.0, in the Java client (where it used to be
+# 0). `batch.size` defaults to 16,384 in Java and 1,000,000 in librdkafka. Batches form even with
 # `linger.ms=0`: records gather while earlier requests are in flight (*Deeper: Batches and
 # requests*).
 #
@@ -368,7 +368,7 @@ lab.verdict("03-6", outcome)
 #
 # ## A record that is too large
 #
-# Four limits may come up: the producer's `max.request.size`, the broker's `message.max.bytes`, the
+# Four limits may apply: the producer's `max.request.size`, the broker's `message.max.bytes`, the
 # topic's `max.message.bytes`, which overrides the broker's, and the consumer's
 # `max.partition.fetch.bytes`. What matters is where each one is checked.
 
@@ -408,12 +408,12 @@ lab.verdict("03-7", outcome)
 # `max_request_size` to 2,000,000 and run the cell again: the batch is far below the topic's limit,
 # because brokers measure batches as stored, after compression. With `codec = "none"`, the topic's
 # limit refuses the batch with `MESSAGE_TOO_LARGE` (`RecordTooLargeException` in Java). The
-# consumer's limit refuses nothing: the first batch in an answer arrives whole, however large
+# consumer's limit refuses nothing: the first batch in an answer arrives whole, however large it is
 # (KIP-74).
 #
 # ## Read the code that did it
 #
-# See how a partition is chosen, then when the sticky partition changes.
+# See how a partition is chosen, and then when the sticky partition changes.
 
 # %% code tags=["read"]
 from engine.client.partitioners import BuiltIn, murmur2
@@ -449,7 +449,7 @@ AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
 # %% [markdown]
 # ## Your turn
 #
-# Three exercises (a fourth is in *Deeper: Limits*). Write your answer over the stub, run it, then
+# Three exercises (a fourth is in *Deeper: Limits*). Replace the stub with your answer, run it, then
 # run the check. `lab.hint("03-8")` gives three hints and then a solution.
 #
 # **03-8, from a hash to a partition.** Slides often say `abs(hash) % partitions`. The hash is a
@@ -460,9 +460,9 @@ AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
 # which takes the key as bytes. `count` is at least 2.
 #
 # **03-11, settings for a fleet.** A fleet sends 500 positions in one second, keyed by truck, to six
-# partitions on three brokers 2 ms away. In that second, send at most 80 requests, and store at most
-# 60 % of the plain values' bytes in the log. 99 out of 100 positions must be acknowledged within 90
-# ms. The judge simulates that second with your settings.
+# partitions on three brokers that are 2 ms away. In that second, send at most 80 requests, and
+# store at most 60 % of the plain values' bytes in the log. Of every 100 positions, 99 must be
+# acknowledged within 90 ms. The judge simulates that second with your settings.
 
 
 # %% 03-8 tags=["stub"]
@@ -516,7 +516,7 @@ lab.check("03-11", fleet)
 #
 # Say your answer aloud, then open it, then go to the run that proves it.
 #
-# <details><summary><b>1. How do you keep the events of one order in their order?</b></summary>
+# <details><summary><b>1. How do you keep the events of one order in sequence?</b></summary>
 # Use one key per order, so that all its events are in one partition; the same partitioner in all
 # services; a partition count that does not change; an idempotent producer; and one reader per
 # partition that handles records one at a time.
@@ -534,7 +534,8 @@ lab.check("03-11", fleet)
 # Evidence: <a href="#Records-without-a-key">Records without a key</a>.
 # </details>
 # <details><summary><b>3. What does linger.ms cost, and when does it cost nothing?</b></summary>
-# A lone record waits for all of it. Flat out, nothing waits, since batches fill first.
+# A lone record waits for the full linger.ms. Flat out, no record waits, since batches fill up
+# first.
 # <i>Follow-up:</i> which metric shows it? <b>Weak:</b> "higher is slower." <b>Good:</b> names the
 # limit reached first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and batches even with
 # linger.ms=0. Evidence: <a href="#Waiting-for-company">Waiting for company</a>.
@@ -542,15 +543,15 @@ lab.check("03-11", fleet)
 # <details><summary><b>4. send() hangs for a minute, and the future fails with a TimeoutException.
 # buffer-available-bytes is 33554432. What is the cause?</b></summary>
 # The whole buffer is free, so a slow broker is not the cause. The client has no metadata: the topic
-# does not exist, or no broker answers. A full buffer also waits for max.block.ms, but then 0 bytes
-# are free.
+# does not exist, or no broker answers. With a full buffer, send() also waits for max.block.ms, but
+# then 0 bytes are free.
 # <i>Follow-up:</i> where else do you see it? <b>Weak:</b> "the network." <b>Good:</b> names both
 # causes. <b>Strong:</b> the exception's message, and that a batch takes batch.size at once.
 # Evidence: <a href="#Deeper:-The-Java-client-itself">The Java client itself</a>.
 # </details>
 # <details><summary><b>5. A 2 MB record must go through. Which settings do you change?</b></summary>
 # The producer's max.request.size, and the topic's max.message.bytes if the batch is still larger
-# after compression. Consumers need no change. Better: store the file elsewhere and send its
+# after compression. Consumers need no change. It is better to store the data elsewhere and send its
 # address.
 # <i>Follow-up:</i> which of them is checked before compression? <b>Weak:</b> "message.max.bytes."
 # <b>Good:</b> client and topic. <b>Strong:</b> says what each measures, and cites KIP-74.
@@ -563,8 +564,9 @@ lab.check("03-11", fleet)
 # fleet  cities  2          9120            41877           32757
 # fleet  cities  3          1215            1220            5</pre>
 # Partition 2 gets most of the records: it has a hot key. More consumers do not help, since a
-# partition has one reader; nor do more partitions, since a key has one partition. Split the key if
-# its events need not stay in order. Evidence: <a href="#Deeper:-A-hot-key">A hot key</a>.
+# partition has only one reader; nor do more partitions, since a key has only one partition. Split
+# the key if its events need not stay in order.
+# Evidence: <a href="#Deeper:-A-hot-key">A hot key</a>.
 # </details>
 #
 # ## Quiz
@@ -586,8 +588,8 @@ lab.quiz("03-13", "a", "d", "e")
 # %% [markdown]
 # ## Deeper: Hashes
 #
-# This run computes both hashes by hand beside a real client, lets the application name a partition,
-# and sends a batch to a broker that does not lead.
+# This run computes both hashes by hand alongside a real client, lets the application name a
+# partition, and sends a batch to a broker that does not lead the partition.
 
 # %% by-hand tags=["both"]
 from engine.client.partitioners import murmur2
@@ -607,19 +609,19 @@ lab.both(key_scenes.by_hand)
 lab.both(key_scenes.order_of_events)
 
 # %% what-order-needs [markdown]
-# With the order id as the key, each order's events are read as they happened, with any number of
-# partitions, while the orders in a partition alternate. Without a key, every record is in the log,
-# and in order *within its partition*; most orders' events are read out of order. When four workers
-# share a partition, and one event in four takes longer, they finish the events of some orders out
-# of sequence. So order needs four things: one key, an idempotent producer (notebook 08), one reader
-# for each partition (01), and events handled one after the other. A good key is the thing whose
-# events must stay in order: an order, a car, a customer. A city keeps more events together than
-# necessary, and is skewed.
+# With the order id as the key, each order's events are read in the order in which they happened,
+# with any number of partitions, although the orders in a partition are interleaved. Without a key,
+# every record is in the log, and in order *within its partition*, but most orders' events are read
+# out of order. When four workers share a partition, and one event in four takes longer, they finish
+# the events of some orders out of sequence. So order needs four things: one key, an idempotent
+# producer (notebook 08), one reader for each partition (notebook 01), and events handled one after
+# the other. A good key is the thing whose events must stay in order: an order, a car, a customer. A
+# city as the key keeps more events together than necessary, and its load is skewed.
 
 # %% [markdown]
 # ## Deeper: Without a key
 #
-# Sticky and round robin each send the same 1,200 records over sockets. A slow leader follows, in
+# Sticky and round robin each send the same 1,200 records over sockets. Then comes a slow leader, in
 # virtual time.
 
 # %% spread tags=["both"]
@@ -652,13 +654,14 @@ for adaptive in ("false", "true"):
 Chart("Records without a key; the leader of partition 1 is slow", shares, "partition", "%", "bars")
 
 # %% [markdown]
-# Since 3.3 (KIP-794), a partition with a long queue is drawn less often. Without that, a third of
-# all records would wait for the slow broker. So "evenly" is not promised for records without a key.
+# Since 3.3 (KIP-794), a partition with a long queue has been drawn less often. Without that rule, a
+# third of all records would wait for the slow broker. So an even spread is not promised for records
+# without a key.
 
 # %% [markdown]
 # ## Deeper: A hot key
 #
-# 60 % of all records share one key. Do more partitions help?
+# Of all records, 60 % share one key. Do more partitions help?
 
 # %% hot-key tags=["both"]
 shares = {}  # by cluster and way
@@ -674,12 +677,12 @@ display(outcome, Chart("6,000 records", drawn, "partition", "%", "bars"))
 
 # %% [markdown]
 # Twelve partitions instead of six change hardly anything, because a key has only one partition. The
-# hot key's partition gets about ten times as many bytes as another. Kafka raises no alarm: the
-# producer's reports show no error. Watch the bytes per partition. The order id as the key spreads
-# the load evenly. Eight keys instead of one spread the load but give up the order between them. If
-# the reader needs only the newest state per key, records may go anywhere, as long as each carries a
-# version: a table that keeps the highest version is right; one that keeps the last record read is
-# not.
+# hot key's partition gets about ten times as many bytes as any other partition. Kafka raises no
+# alarm: the producer's reports show no error. Watch the bytes per partition. With the order id as
+# the key, the load is spread evenly. Eight keys instead of one spread the load, too, but they give
+# up the order between them. If the reader needs only the newest state per key, records may go
+# anywhere, as long as each carries a version: a table that keeps the highest version is right, but
+# a table that keeps the last record read is not.
 
 # %% [markdown]
 # ## Deeper: Batches and requests
@@ -716,9 +719,9 @@ AccumulatorTimeline(steady(1, 0.3, 40), f"linger.ms={linger_ms}, 1 in flight")
 
 # %% [markdown]
 # The first record goes alone. The next ones gather while its request is in flight, so batches grow
-# with the load and the client never waits on purpose. With five in flight, more but smaller
-# requests go out. The limit counts requests per broker, and a request may carry a batch for each of
-# many partitions.
+# with the load and the client never waits on purpose. With five requests in flight, more but
+# smaller requests go out. The limit counts requests per broker, and a request may carry a batch for
+# each of many partitions.
 
 # %% batch-limits tags=["both"]
 by_size = {}  # by cluster and unit
@@ -733,11 +736,11 @@ powers = "batch.size, as a power of two: 10 is 1,024, 14 is 16,384"
 display(outcome, Chart("500 positions", by_size["engine"], powers, log_y=True))
 
 # %% [markdown]
-# A full batch leaves at once; the half-full one behind it waits for `linger.ms`. `batch.size`
+# A full batch leaves at once, but the half-full one behind it waits for `linger.ms`. `batch.size`
 # counts bytes, so the number of records depends on their size. Larger batches need fewer requests,
-# but from 16 KiB on they compress only slightly better. With a record every millisecond no batch
-# fills, so `linger.ms` decides how many records it has. A record larger than `batch.size` gets a
-# batch of its own.
+# but from 16 KiB on they compress only slightly better. With a record every millisecond, no batch
+# fills up, so `linger.ms` decides how many records each batch has. A record larger than
+# `batch.size` gets a batch of its own.
 
 # %% [markdown]
 # ## Deeper: Codecs
@@ -760,13 +763,13 @@ json_kb = dict(kilobytes["engine"]["json"])
 print("JSON at 10 Mbit/s:", ", ".join(f"{n}: {kb * 0.8:.0f} ms" for n, kb in json_kb.items()))
 
 # %% other-benchmarks [markdown]
-# A ratio says as much about the data as about the codec; "up to four times" is no limit. So a
+# A ratio says as much about the data as about the codec; "up to four times" is not a limit. So a
 # benchmark on other people's logs, such as Cloudflare's from 2018, may rank the codecs differently:
 # its data, batches, levels and machines are not yours. An unknown codec name is refused when the
-# client is created. On a slow network, fewer bytes also arrive sooner; on this machine's loopback
-# they do not. A broker decompresses a batch to check its records, and stores the bytes as received
-# unless the topic's `compression.type` names another codec. In that last row, the engine and Kafka
-# differ.
+# client is created. On a slow network, fewer bytes also arrive sooner, but on this machine's
+# loopback they do not. A broker decompresses a batch to check its records, and stores the bytes as
+# received unless the topic's `compression.type` names another codec. In the last row, which shows
+# that case, the engine and Kafka differ.
 
 # %% codec-time tags=["live"]
 import time
@@ -793,10 +796,10 @@ Chart(f"CPU time for {len(data) / 1e6:.1f} MB of JSON", bars,
 
 # %% [markdown]
 # gzip costs the most CPU time, and snappy and lz4 cost the least; zstd reaches gzip's ratio in a
-# fraction of its time. A higher gzip level (`compression.gzip.level`) saves bytes and costs time.
-# Kafka added zstd in 2.1 and levels in 3.8. Old recipes such as "snappy, 32 KB, 20 ms" ignore both
-# zstd and today's defaults. Test a recipe on your own data, and compare the rate with the CPU time
-# and the slowest waits:
+# fraction of gzip's time. A higher gzip level (`compression.gzip.level`) saves bytes but costs
+# time. Kafka added zstd in 2.1 and compression levels in 3.8. Old recipes such as "snappy, 32 KB,
+# 20 ms" ignore both zstd and today's defaults. Test a recipe on your own data, and compare the rate
+# with the CPU time and the slowest waits:
 
 # %% recipe tags=["both"]
 recipes = {
@@ -835,31 +838,32 @@ lab.both(send_scenes.three_ways)
 # %% [markdown]
 # Fire and forget raises nothing, so the application never learns of the refusal. Look at the
 # callback row: the three records shared a batch, and a batch is refused as a whole. Waiting for
-# each answer hides that, because each record is then its own batch, and it costs a round trip per
-# record. A partition's callbacks come in offset order; confluent-kafka runs them in the thread that
-# calls `poll()` or `flush()`.
+# each answer hides that, because each record is then in a batch of its own. Waiting also costs a
+# round trip per record. A partition's callbacks come in offset order; confluent-kafka runs them in
+# the thread that calls `poll()` or `flush()`.
 
 # %% small-rules tags=["both"]
 lab.both(send_scenes.small_rules)
 
 # %% [markdown]
-# A process that ends without `flush()` loses the records in its batches. One live address is enough
-# to find all the brokers. A value that cannot be converted to bytes fails in the call itself,
-# before any batch. The default number of partitions is `num.partitions`, which is 1.
+# A process that ends without `flush()` loses the records in its batches. The address of one live
+# broker is enough to find all the brokers. A value that cannot be converted to bytes fails in the
+# call itself, before it reaches a batch. The default number of partitions is `num.partitions`,
+# which is 1.
 
 # %% [markdown]
 # ## Deeper: Limits
 #
-# This run shows what each limit counts, one byte below and one above.
+# This run shows what each limit counts: it goes one byte below the limit and one byte above it.
 
 # %% limits tags=["both"]
 lab.both(batch_scenes.four_limits)
 
 # %% [markdown]
 # The topic's limit counts the whole batch, header included. If a batch of several records is too
-# large, the engine's producer cuts it in two and sends the halves; Java's splits it by `batch.size`
-# first; and librdkafka fails the whole batch. `message.max.bytes` is the broker's default for
-# topics without a limit of their own: 1,048,588 bytes, which is 1 MiB plus the 12 bytes that a
+# large, the engine's producer cuts it in two and sends the halves; Java's first splits it by
+# `batch.size`; and librdkafka fails the whole batch. `message.max.bytes` is the broker's default
+# for topics without a limit of their own: 1,048,588 bytes, which is 1 MiB plus the 12 bytes that a
 # batch's length field does not count.
 #
 # **03-10, which limit refuses a record?** A record of `record` bytes would be stored in a batch of
@@ -886,8 +890,8 @@ lab.check("03-10", refused_by)
 # %% [markdown]
 # ## Deeper: The Java client itself
 #
-# One JVM on each side runs `lessons/nb03_partitioning/JavaClient.java`. It needs Java and Kafka's
-# jars, and takes a few seconds.
+# One JVM on each side runs `lessons/nb03_partitioning/JavaClient.java`. The run needs Java and
+# Kafka's jars, and takes a few seconds.
 
 # %% java-client tags=["both"]
 from lessons.nb03_partitioning import java_runs
@@ -907,22 +911,23 @@ display(outcome, *java_runs.charts(loads))
 # So does `partitioner.ignore.keys=true`, which replaced UniformStickyPartitioner: it stays with a
 # partition, then moves on.
 #
-# Most `send()` failures come back in the future and the callback. Only errors outside Kafka's API
-# are thrown, such as a wrong type or an interrupt. Two failures look alike, since both wait for
+# Most `send()` failures come back in the future and the callback. Only errors outside Kafka's API,
+# such as a wrong type or an interrupt, are thrown. Two failures look alike, since both wait for
 # `max.block.ms`. The message and `buffer-available-bytes` tell them apart: an unknown topic leaves
-# the whole buffer free, a silent leader none of it after four records (*Memory for batches*).
+# the whole buffer free, but a silent leader leaves none of it free after four records (*Memory for
+# batches*).
 #
 # A callback runs in the only I/O thread, so a 50 ms callback holds up every delivery; hand such
 # work to another thread.
 #
-# The charts show the producer's own metrics, from a real Kafka if there is one. The load is 1,000
-# records a second, 100 bytes each, so `record-send-rate` stays near 1,000, and `outgoing-byte-rate`
-# is that payload plus overhead. With a higher `linger.ms`, the same load needs fewer, larger
-# requests, and `record-queue-time-avg` follows `linger.ms`. With `acks=all` and one request in
-# flight, a follower 50 ms away holds up answers, and both times rise. With round robin
-# (`linger.ms=20`), batches are small, and a request carries several. Flat out, batches come close
-# to `batch.size`, and a request to a leader of twelve partitions carries many of them. Compare the
-# metrics with your own baseline.
+# The charts show the producer's own metrics, from real Kafka if it is available. The load is 1,000
+# records a second, of 100 bytes each, so `record-send-rate` stays near 1,000, and
+# `outgoing-byte-rate` is that payload plus overhead. With a higher `linger.ms`, the same load needs
+# fewer, larger requests, and `record-queue-time-avg` follows `linger.ms`. With `acks=all` and one
+# request in flight, a follower 50 ms away holds up answers, so queue time and request latency both
+# rise. With round robin (`linger.ms=20`), batches are small, and a request carries several. Flat
+# out, batches come close to `batch.size`, and a request to a leader of twelve partitions carries
+# many of them. Compare the metrics with your own baseline.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -934,7 +939,7 @@ display(outcome, *java_runs.charts(loads))
 # | without a key, the broker chooses round robin or at random | the client chooses: one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
 # | two records without a key go to two partitions | both go to one | [Records without a key](#Records-without-a-key) |
 # | `abs(murmur2(key)) % partitions` | the sign bit is cleared; abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
-# | consistent hashing | a remainder: going from 4 to 5 partitions moves four of five keys; consistent hashing, one of five | [Twice as many partitions](#Twice-as-many-partitions) |
+# | consistent hashing | a remainder: going from 4 to 5 partitions moves four of five keys; consistent hashing would move one of five | [Twice as many partitions](#Twice-as-many-partitions) |
 # | the same key always has the same partition | only with the same hash and number of partitions | [Two clients](#The-same-key,-two-clients) |
 # | adding partitions alters everything | from 4 to 8, half of the keys stay | [Twice as many partitions](#Twice-as-many-partitions) |
 # | `linger.ms` is 0 by default | 5, in Java's client since 4.0 and in librdkafka | [Waiting for company](#Waiting-for-company) |
@@ -946,7 +951,7 @@ display(outcome, *java_runs.charts(loads))
 # | DefaultPartitioner, UniformStickyPartitioner | both are gone in 4.0; `partitioner.class` is null by default | [Java](#Deeper:-The-Java-client-itself) |
 # | RoundRobinPartitioner chooses at random | it takes turns | [Java](#Deeper:-The-Java-client-itself) |
 # | `send()` throws TimeoutException or BufferExhaustedException | it returns a failed future after `max.block.ms`; confluent-kafka raises BufferError at once | [Java](#Deeper:-The-Java-client-itself) |
-# | callbacks run in the main thread | in the I/O thread; in confluent-kafka in the thread that calls `poll()` | [Java](#Deeper:-The-Java-client-itself) |
+# | callbacks run in the main thread | in the I/O thread; in confluent-kafka, in the thread that calls `poll()` | [Java](#Deeper:-The-Java-client-itself) |
 # | `message.max.bytes` is 1,000,000 and limits a message | 1,048,588, and it limits the stored batch | [Limits](#Deeper:-Limits) |
 # | the same key goes to the same producer | to the same partition | [Two clients](#The-same-key,-two-clients) |
 # | a vendor's benchmark ranks the codecs | ranks change with the data: measure your own | [Codecs](#Deeper:-Codecs) |

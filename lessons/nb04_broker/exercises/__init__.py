@@ -113,7 +113,7 @@ EXERCISES = (
             "b": "Acknowledged: {then the write is acknowledged}. Both followers are still in the "
             "ISR; they leave it only after replica.lag.time.max.ms, or when they are fenced.",
             "c": "The fetches were answered with {the fetches with a replica id}. Without an "
-            "authorizer the broker takes the replica id as it stands.",
+            "authorizer the broker takes the replica id as it is.",
             "d": "Acknowledged: {then the write is acknowledged}. The high watermark needs every "
             "member of the ISR: each must have asked from behind the record.",
         },

@@ -2,8 +2,8 @@
 # # 04 · Inside the broker
 #
 # A producer sends a record with `acks=all` and gets its answer after two milliseconds. What happens
-# in those two milliseconds? You follow requests through a broker, cause a wait at each stage, and
-# learn to find the slow stage from a broker's timers.
+# in those two milliseconds? You will follow requests through a broker, cause a wait at each stage,
+# and learn to find the slow stage from a broker's timers.
 #
 # **What you will be able to do**
 #
@@ -13,7 +13,7 @@
 # * choose `fetch.min.bytes` and `fetch.max.wait.ms`
 # * read a broker's timers and name the slow stage
 #
-# **Time:** {minutes}. Python alone is enough. With a real Kafka on this machine, the side-by-side
+# **Time:** {minutes}. Python alone is enough. If real Kafka is on this machine, the side-by-side
 # cells also run on it.
 #
 # **The path of a request.** One of three *network threads* per port reads the request from its
@@ -23,7 +23,7 @@
 # to the socket. `lab.term("purgatory")` looks up a term.
 #
 # The engine does all this in one thread, an event loop. The stages are the same and have Kafka's
-# names. Where the thread pools themselves matter, a cell runs on a real Kafka only and says so.
+# names. Where the thread pools themselves matter, a cell runs on real Kafka only and says so.
 
 # %% doorway tags=["setup"]
 import random
@@ -52,9 +52,10 @@ eng = lab.engine(settings=lab.BRISK)
 #
 # ### The path of one Produce request
 #
-# 101 leads the topic, 102 and 103 follow, and `min.insync.replicas` is 2. The network between 101
-# and 103 is slow: every message takes 40 ms longer, in either direction. The run is in virtual
-# time. There, the brokers' own work takes no time, so the picture shows only the waits.
+# Broker 101 leads the topic, brokers 102 and 103 follow, and `min.insync.replicas` is 2. The
+# network between 101 and 103 is slow: every message takes 40 ms longer in either direction. The run
+# is in virtual time. There, the brokers' own work takes no time, so the picture shows only the
+# waits.
 
 # %% 04-1 tags=["stub", "predict"]
 lab.predict("04-1")
@@ -94,9 +95,9 @@ film
 #
 # ### The bytes of one request
 #
-# From here on, `lab.both` runs a function on the engine and on a real Kafka at the same time, and
+# From here on, `lab.both` runs a function on the engine and on real Kafka at the same time, and
 # compares the results; rows with a dot are measurements. `RawClient` sends exactly the requests in
-# the cell: no client library batches, retries or waits. On the wire, `acks=-1` means *all*.
+# the cell: there is no client library to batch, retry or wait. On the wire, `acks=-1` means *all*.
 #
 # The next run sends a batch to 101, fetches it back, and compares the two. It first shows every
 # byte of a Produce request. All requests have the same header: the API key and version, a
@@ -142,8 +143,8 @@ display(outcome)
 # Now both followers are paused, as if their processes had stopped. A write with `acks=all` waits in
 # purgatory at 101. Then a client that is not a broker sends two fetches to 101 over an ordinary
 # connection. A follower's fetch looks like a consumer's, except for one field: the replica id is -1
-# for a consumer and the broker's number for a follower. The first fetch says 102, the second 103,
-# and both start at offset 2, just past the waiting record.
+# for a consumer and the broker's number for a follower. The first fetch says 102, the second says
+# 103, and both start at offset 2, just past the waiting record.
 
 # %% 04-12 tags=["stub", "predict"]
 lab.predict("04-12")
@@ -186,16 +187,16 @@ lab.verdict("04-12", outcome)
 # %% [markdown]
 # A follower never sends the leader an acknowledgement. A fetch from offset 2 *is* the statement “I
 # have everything below 2”, and the leader believes it. So a wait in purgatory is not a loop that
-# polls followers: the request waits until a fetch moves the high watermark or its timeout expires.
-# In production, an ACL guards against this: fetching as a replica requires the `ClusterAction`
-# permission.
+# polls followers: the request waits until a fetch moves the high watermark or the request's timeout
+# expires. In production, an ACL guards against this: fetching as a replica requires the
+# `ClusterAction` permission.
 #
 # ### What waits behind a slow request
 #
-# A client has several requests in flight on one connection. 102 is paused, so the first one, a
-# write with `acks=all`, has to wait. The second asks for metadata, which any broker answers from
-# its memory. The third is a write with `acks=1`, which waits for no follower. On another
-# connection, a consumer waits for the next record. After 0.3 s, 102 resumes.
+# A client has several requests in flight on one connection. Broker 102 is paused, so the first
+# request, a write with `acks=all`, has to wait. The second asks for metadata, which any broker
+# supplies from its memory. The third is a write with `acks=1`, which waits for no follower. On
+# another connection, a consumer waits for the next record. After 0.3 s, 102 resumes.
 
 # %% 04-14 tags=["stub", "predict"]
 lab.predict("04-14")
@@ -236,11 +237,11 @@ display(outcome)
 lab.verdict("04-14", outcome)
 
 # %% [markdown]
-# A broker answers the requests on one connection in order. It does not even read the second one:
-# after each request, the network thread mutes the connection until the answer has been sent. The
-# correlation id lets the client match answers to requests; it does not allow another order. That is
-# why `max.in.flight.requests.per.connection` saves round-trip time but cannot bypass a slow
-# request. Other connections are not affected.
+# A broker answers the requests on one connection in order. It does not even read the second
+# request: after each request, the network thread mutes the connection until the answer has been
+# sent. The correlation id lets the client match answers to requests, but it does not allow a
+# different order. That is why several requests in flight (`max.in.flight.requests.per.connection`)
+# save round-trip time but cannot bypass a slow request. Other connections are not affected.
 #
 # ### A fetch that waits
 #
@@ -289,7 +290,7 @@ lab.verdict("04-3", outcome)
 # %% [markdown]
 # This is *long polling*: a fetch without data waits in purgatory until there are enough bytes or
 # enough time has passed. Kafka never pushes, yet a new record leaves at once, because a fetch is
-# already waiting. With `fetch.min.bytes`, answers become fewer, larger and later.
+# already waiting. With a larger `fetch.min.bytes`, answers become fewer, larger and later.
 # `fetch.max.wait.ms` limits that delay. So a consumer's `fetch-latency-avg` near 500 ms is a sign
 # of an idle topic, not of a slow broker.
 #
@@ -355,9 +356,10 @@ lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 10
 # A handler that waits for a disk takes nothing else from the queue. A few such requests at the same
 # moment occupy all eight, and everything waits, including requests for other partitions. The mean
 # hides this. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to
-# do; the usual alarms are at 20 % and 10 %. They suit requests of one kind (the lower curve). With
-# a few slow requests, the queue gets long although handlers are idle half of the time. A real queue
-# holds 500 requests (`queued.max.requests`); when it is full, network threads stop reading.
+# do; the usual alarms are at 20 % and 10 %. Those thresholds suit requests of one kind (the lower
+# curve). With a few slow requests, the queue gets long even though handlers are idle half of the
+# time. A real queue holds 500 requests (`queued.max.requests`); when it is full, network threads
+# stop reading.
 #
 # ### In which stage is the time?
 #
@@ -415,9 +417,9 @@ lab.verdict("04-16", outcome)
 # ## Read the code that did it
 #
 # This is all of the engine's purgatory: it keeps operations by number and, for each partition, the
-# numbers of those that watch it. When a log or a high watermark advances, the operations that watch
-# the partition are checked; a timer ends the others. Find the line that forgets an answered request
-# along with its timer.
+# numbers of the operations that watch it. When a log or a high watermark advances, the operations
+# that watch its partition are checked; a timer ends the others. Find the line that forgets an
+# answered request along with its timer.
 
 # %% code-purgatory tags=["read"]
 from engine.replication.purgatory import Purgatory
@@ -427,12 +429,12 @@ lab.show(Purgatory)
 # %% [markdown]
 # ## Break it
 #
-# A load writes with `acks=all`, twice a second. Press **pause** on 102: each new hatched cell is a
-# request in purgatory. The requests wait until 102 leaves the ISR, which takes a second here
-# (`replica.lag.time.max.ms`; Kafka's default is 30 s). Press **resume**. Then pause 101, the
+# A load generator writes with `acks=all` twice a second. Press **pause** on 102: each new hatched
+# cell is a request in purgatory. The requests wait until 102 leaves the ISR, which takes a second
+# here (`replica.lag.time.max.ms`; Kafka's default is 30 s). Press **resume**. Then pause 101, the
 # leader: what is different?
 #
-# The cell after that stops 102 (on a real Kafka, if there is one) and shows what an engineer sees:
+# The cell after that stops 102 (on real Kafka, if it is available) and shows what an engineer sees:
 # the output of Kafka's own `kafka-topics`, and the last two lines about the ISR in 101's log. Find
 # the ISR in both lines.
 
@@ -458,7 +460,7 @@ lab.mend(there)
 # %% [markdown]
 # ## Your turn
 #
-# Three exercises. Write your answer over the stub, run it, then run the check below it.
+# Three exercises. Replace the stub with your answer, run it, then run the check below it.
 # `lab.hint("04-5")` gives three hints and then a solution.
 #
 # **Out of purgatory** (04-5). A write with `acks=all` was appended at 0 ms; the log now ends at
@@ -469,8 +471,8 @@ lab.mend(there)
 #
 # **The slow stage** (04-6). You have two readings of a broker's timers, as JMX exposes them:
 # `{"count": 10, "sums_ms": {"RequestQueueTimeMs": 5.0, …}}`, both counted since the broker started.
-# Return the stage that took longest between the readings, and its mean in that time, rounded to
-# three places: `["RemoteTimeMs", 6.0]`. Return None if no request came.
+# Return the stage that took longest between the readings, and its mean over that time, rounded to
+# three places: `["RemoteTimeMs", 6.0]`. Return None if no request came in.
 #
 # **A patient reader** (04-7). A 4 kB record arrives every 20 ms. Choose settings for a reader that
 # sends at most three fetches a second and gets no record later than 600 ms after it was written.
@@ -537,7 +539,7 @@ lab.check("04-7", reader)
 # appends it to the page cache. With `acks=all` the request waits in purgatory until the ISR has
 # fetched past it. The answer goes through the response queue to the socket.
 #
-# *Follow-up:* is the record on a disk by then? (No; replication stands in for the flush.)
+# *Follow-up:* is the record on disk by then? (No; replication stands in for the flush.)
 #
 # *Weak:* "it is written to all replicas". *Good:* the stages in order. *Strong:* the follower's
 # next fetch as acknowledgement, and every ISR member, not `min.insync.replicas`.
@@ -582,10 +584,10 @@ lab.check("04-7", reader)
 # </details>
 # <details><summary><b>5. Handlers are 50 % idle, and requests time out. How can that be?</b></summary>
 #
-# A few requests hold handlers for a long time. While they hold all of them, everything queues; the
-# mean over a minute does not show it.
+# A few requests hold handlers for a long time. While those requests hold all the handlers,
+# everything queues up, but the mean over a minute does not show it.
 #
-# *Follow-up:* do more handlers help? (They make it rarer; the slow stage remains.)
+# *Follow-up:* do more handlers help? (They make such queues rarer, but the slow stage remains.)
 #
 # *Weak:* "then it is the network". *Good:* the queue before the handlers. *Strong:* compares high
 # percentiles of `RequestQueueTimeMs` with the idle mean, then looks for the slow disk.
@@ -600,9 +602,9 @@ lab.check("04-7", reader)
 # Topic: audit   Partition: 0  Leader: 101  Replicas: 101,103      Isr: 101,103  Elr:  LastKnownElr:
 # ```
 #
-# 102 is missing from every ISR that it belongs in, under either leader: the problem is 102, not a
-# leader or a partition. Writes with `acks=all` waited in purgatory until 102 had left the ISR;
-# since then they have continued.
+# Broker 102 is missing from every ISR that it belongs in, under either leader: the problem is 102,
+# not a leader or a partition. Writes with `acks=all` waited in purgatory until 102 had left the
+# ISR; since then, they have continued.
 # </details>
 #
 # ## Quiz
@@ -624,7 +626,7 @@ lab.quiz("04-9", "a")
 # %% [markdown]
 # ## Deeper: one request, measured
 #
-# Virtual time shows only waits. Here is one request that the engine served over a socket and timed,
+# Virtual time shows only waits. Here is one request that the engine served over a socket and timed
 # in microseconds.
 
 # %% measured-timeline tags=["live"]
@@ -635,8 +637,8 @@ with RawClient(eng, 101, "followed") as client:
 request_path.measured_timeline(eng, "followed")
 
 # %% [markdown]
-# Sending is one system call, which also wakes the client: on a busy machine it can be the longest
-# stage of a small request.
+# Sending is one system call, which also wakes the client, so on a busy machine it can be the
+# longest stage of a small request.
 #
 # ## Deeper: the threads
 #
@@ -646,10 +648,10 @@ request_path.measured_timeline(eng, "followed")
 #
 # You may read that network threads only move bytes and are therefore seldom the bottleneck. Let the
 # run decide. Six connections write without a pause, first small records, then large ones; the table
-# shows what share of the time each kind of thread had nothing to do. A connection belongs to one
-# network thread, so network threads are listed one by one; handlers take work from anywhere. The
-# last table has what a dashboard shows for each kind of request: how many there were a second, and
-# how long they took from socket to socket, as a mean and as a high percentile.
+# shows for what share of the time each kind of thread had nothing to do. A connection belongs to
+# one network thread, so network threads are listed individually, but handlers take work from any
+# connection. The last table lists what a dashboard shows for each kind of request: how many there
+# were per second, and how long they took from socket to socket, as a mean and as a high percentile.
 
 # %% threads tags=["both"]
 from lessons.nb04_broker import broker_threads
@@ -667,28 +669,29 @@ if real is not None and real.name == "local":
 broker_threads.idle_table(idle)
 
 # %% [markdown]
-# There are three network threads and eight handlers, so the same work makes a network thread
-# busier. TLS adds to that work, because network threads do the encryption. Watch both
+# There are three network threads and eight handlers, so the same work makes a network thread busier
+# than a handler. TLS adds to that work, because network threads do the encryption. Watch both
 # `NetworkProcessorAvgIdlePercent` and `RequestHandlerAvgIdlePercent`, and enlarge the pool that has
-# no time left.
+# no idle time left.
 #
 # ## Deeper: acknowledged, and not on any disk
 #
-# The append ends in the page cache; the operating system writes that to disk when it likes. Here
-# the leader's machine loses power right after it answers a write with `acks=all`.
+# The append ends in the page cache; the operating system writes the page cache to disk when it
+# chooses. Here the leader's machine loses power right after it answers a write with `acks=all`.
 
 # %% page-cache tags=["sim"]
 broker_runs.page_cache()
 
 # %% [markdown]
-# 101's log is empty after the power loss: nothing had been flushed. The records survive, because
-# two other brokers hold them. If all three lose power at the same moment, the records are lost.
+# The log on 101 is empty after the power loss: nothing had been flushed. The records survive,
+# because two other brokers hold them. If all three lose power at the same moment, the records are
+# lost.
 #
 # ## Deeper: fewer and larger fetches
 #
-# The picture shows one Fetch request; a producer writes 120 ms after it. The charts show the
-# trade-off in `fetch.min.bytes`: a 1 kB record every 20 ms, one reader, and a curve for each time
-# limit.
+# The picture shows one Fetch request; a producer writes 120 ms after the request reaches the
+# broker. The charts show the trade-off in `fetch.min.bytes` for one reader and a 1 kB record every
+# 20 ms, with a curve for each time limit.
 
 # %% fewer-and-larger tags=["sim"]
 display(request_path.fetch_timeline(cluster(minimum=2), max_wait_ms=500, write_after_ms=120))
@@ -703,7 +706,8 @@ display(Chart(cost, delays, "fetch.min.bytes", "ms"))
 
 # %% [markdown]
 # The record leaves as soon as it is committed, since a consumer reads only up to the high
-# watermark. In the charts, the curves diverge where the time ends the wait before the bytes do.
+# watermark. In the charts, the curves diverge where the time limit ends the wait before enough
+# bytes have arrived.
 #
 # ## Deeper: fetch sessions
 #
@@ -717,8 +721,9 @@ lab.both(scenes.fetch_session)
 # %% [markdown]
 # ## Deeper: old clients, new clients, broken bytes
 #
-# Three scenes run on both sides: a cluster and what it counts; a client that speaks versions from
-# 2017 and from today, and one that is too old (KIP-896); and a batch with one flipped bit.
+# Three scenes run on both sides: a cluster and what it counts; a client that speaks protocol
+# versions from 2017 and from today, and one that is too old (KIP-896); and a batch with one flipped
+# bit.
 
 # %% first-requests tags=["both"]
 lab.both(scenes.first_requests)
@@ -726,19 +731,19 @@ lab.both(scenes.first_requests)
 # %% [markdown]
 # ## Deeper: requests that no client waits for any more
 #
-# The leader is paused. A client makes four attempts, each on a new connection, and gives up each
-# time. Then the leader resumes.
+# The leader is paused. A client makes four attempts to write, each on a new connection, and gives
+# up each time. Then the leader resumes.
 #
-# The chart after it is a model: 80 requests a second and one handler, which needs 10 ms for each,
-# but 50 ms during three seconds. In one line, all the clients wait for their answers; in the other,
-# each gives up after a second and makes a second attempt.
+# The chart after the run is a model: 80 requests a second and one handler, which needs 10 ms for
+# each request, but 50 ms during a period of three seconds. In one line, all the clients wait for
+# their answers; in the other, each client gives up after a second and makes a second attempt.
 
 # %% retries tags=["both"]
 display(lab.both(scenes.retries_pile_up))
 broker_runs.queue_with_retries(timeout_s=1)
 
 # %% [markdown]
-# The broker cannot know that no client is waiting, and does all the old work. So a
+# The broker cannot know that no client is waiting, and it does all the old work. So a
 # `request.timeout.ms` that is too short makes a slow broker slower. In the model, the handler is
 # quick again after 8 s, yet the queue in the second line keeps growing: each request waits for more
 # than a second, so each is sent twice. (The producer here is not idempotent; notebook 08 has the
@@ -746,12 +751,12 @@ broker_runs.queue_with_retries(timeout_s=1)
 #
 # ## Deeper: metadata, and requests that change it
 #
-# Any broker answers a Metadata request from its own copy, and a client keeps what it learned. No
-# broker forwards a Produce request; the wrong broker returns an error. A client that gets no error
-# refreshes its metadata after `metadata.max.age.ms` (5 minutes; here librdkafka's
-# `topic.metadata.refresh.interval.ms`, set to half a second). A broker forwards requests that
-# change the cluster to the controller, each inside an *Envelope* request. The deletion below is
-# sent to 102, while 103 is cut off from the controller.
+# Any broker answers a Metadata request from its own copy of the metadata, and a client keeps what
+# it has learned. No broker forwards a Produce request; the wrong broker returns an error. A client
+# that gets no error refreshes its metadata after `metadata.max.age.ms` (5 minutes; here
+# librdkafka's `topic.metadata.refresh.interval.ms`, set to half a second). A broker forwards
+# requests that change the cluster to the controller, each inside an *Envelope* request. The
+# deletion below is sent to 102, while 103 is cut off from the controller.
 
 # %% metadata tags=["both"]
 from lessons.nb04_broker import metadata_scenes
@@ -759,15 +764,15 @@ from lessons.nb04_broker import metadata_scenes
 lab.both(metadata_scenes.metadata_and_admin)
 
 # %% [markdown]
-# 103 answers from its old copy until it hears the news. A deletion is acknowledged once the
+# Broker 103 answers from its old copy until it hears the news. A deletion is acknowledged once the
 # controller has written it down. The files may still be there: a real broker renames the directory
-# and removes it after `file.delete.delay.ms` (a minute); the engine removes it at once.
+# and removes it after `file.delete.delay.ms` (a minute), but the engine removes it at once.
 #
 # ## Deeper: quotas
 #
 # A byte quota limits a client's bytes per second on each broker. The limit below is for one client
 # id. Two connections share the id: the first sends eight seconds' worth of bytes; the second sends
-# four more, and then one small request, without regard for the answer.
+# four more seconds' worth, and then one small request, regardless of what the answer says.
 
 # %% 04-2 tags=["stub", "predict"]
 lab.predict("04-2")
@@ -810,16 +815,16 @@ lab.verdict("04-2", outcome)
 # %% [markdown]
 # There is no error, and no late answer: the broker answers at once, names the throttle time, and
 # does not read from the connection until that time is over (KIP-219, since 2.0). Older brokers held
-# the answer back, and clients timed out and sent again.
+# the answer back, and clients timed out and sent the request again.
 #
-# A byte quota is a rate over eleven one-second windows: ten full ones and the one being filled. So
-# ten seconds' worth may pass in one burst. Over the limit, the throttle time is how long the rate
-# would take to fall to the limit if nothing more came.
+# A byte quota is a rate over eleven one-second windows: ten full windows and the one being filled.
+# So ten seconds' worth of bytes may pass in one burst. Over the limit, the throttle time is how
+# long the rate would take to fall to the limit if nothing more came in.
 #
 # A client that sends as fast as the broker reads stays near the limit in the long run, but not
-# evenly: after the burst, a request passes only now and then, until the window with the burst is
-# too old to count. And each broker counts separately: with three leaders, a client gets three times
-# the limit.
+# evenly: after the burst, a request gets through only now and then, until the window with the burst
+# is too old to count. And each broker counts separately: with three leaders, a client gets three
+# times the limit.
 
 # %% quota-arithmetic tags=["sim"]
 display(broker_runs.quota_arithmetic())
@@ -832,15 +837,15 @@ broker_runs.one_broker_or_three()
 # Limits are set with `kafka-configs.sh --entity-type clients`, or through the AlterClientQuotas
 # request behind it. There are four keys; a misspelled one is refused. Under *consumer_byte_rate*, a
 # fetch over the limit comes back empty. *request_percentage* counts the time that requests cost, as
-# a share of one thread: the whole is (`num.io.threads` + `num.network.threads`) × 100 %, 1100 %
-# with the defaults of 8 and 3. *controller_mutation_rate* counts partitions created and deleted, in
-# a bucket that may go into debt: at a rate of 1, it holds eleven, and 11 - 14 = -3 means three
-# seconds until the next. Only this limit has an error of its own; clients too old to know the error
-# are muted instead (KIP-599).
+# a share of one thread: the whole is (`num.io.threads` + `num.network.threads`) × 100 %, which is
+# 1100 % with the defaults of 8 and 3. *controller_mutation_rate* counts partitions created and
+# deleted, in a bucket that may go into debt: at a rate of 1, it holds eleven tokens, and 11 - 14 =
+# -3 means three seconds until the next request is accepted. Only this limit has an error of its
+# own; clients too old to know the error are muted instead (KIP-599).
 #
-# Limits exist because one greedy client takes the broker from all others. At the end, a quiet
-# client sends small writes alone, beside a flood from four connections, and beside the same flood
-# with a limit.
+# Limits exist because one greedy client can take the broker away from all the others. At the end, a
+# quiet client sends small writes: first alone, then alongside a flood from four connections, and
+# then alongside the same flood with a limit.
 
 # %% over-the-limit tags=["both"]
 lab.both(quota_scenes.other_limits)
@@ -876,7 +881,7 @@ lab.quiz("04-10", "a", "c")
 #
 # First come idle readers: each has one fetch in purgatory, for a megabyte from a quiet topic, and
 # asks again when its half second is over. Then come readers at the tail, and a replay from the
-# beginning. Before the replay, the pages are dropped from the cache, as might happen after some
+# beginning. Before the replay, the pages are dropped from the cache, as might happen after a few
 # hours.
 
 # %% readers tags=["both"]
@@ -890,8 +895,8 @@ lab.both(reader_costs.what_readers_cost) if local_sides else "This looks into lo
 #
 # Flood broker 103 with connections. `max.connections.per.ip` is lowered while the broker runs;
 # `max.connections.per.ip.overrides` makes an exception for one address; `max.connections` counts
-# all addresses together. The kit's own connections count as well, so fewer of the crowd are served
-# than the limit allows.
+# all addresses together. The kit's own connections count as well, so the flood gets fewer
+# connections than the limit allows.
 
 # %% too-many tags=["both"]
 from lessons.nb04_broker import connection_scenes
@@ -899,8 +904,8 @@ from lessons.nb04_broker import connection_scenes
 lab.both(connection_scenes.connection_limits)
 
 # %% [markdown]
-# A connection over its address's limit is closed at once. A connection over the limit for all
-# addresses waits until another ends.
+# A connection over its address's limit is closed at once, but a connection over the limit for all
+# addresses waits until another connection ends.
 #
 # ## Deeper: source check
 #
@@ -908,17 +913,17 @@ lab.both(connection_scenes.connection_limits)
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout, and since version 13 the topic's id | [The bytes of one request](#The-bytes-of-one-request) |
-# | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896): the connection is closed | [Old clients, new clients](#Deeper:-old-clients,-new-clients,-broken-bytes) |
-# | network threads only move bytes, so they are seldom the limit | there are fewer of them; which pool has less time left depends on the load | [The threads](#Deeper:-the-threads) |
-# | a client over its quota gets its answer late | since 2.0 it comes at once, and the channel is muted (KIP-219) | [Quotas](#Deeper:-quotas) |
+# | a Produce request holds acks, topic, partition, records | also a transactional id and a timeout and, since version 13, the topic's id | [The bytes of one request](#The-bytes-of-one-request) |
+# | brokers serve clients of any age | Java clients from 2.1 on are supported; 4.0 dropped the oldest versions, Produce 0–2, Fetch 0–3, ListOffsets 0 (KIP-896), and closes the connection of a client that uses them | [Old clients, new clients](#Deeper:-old-clients,-new-clients,-broken-bytes) |
+# | network threads only move bytes, so they are seldom the limit | there are fewer of them; which pool has less idle time left depends on the load | [The threads](#Deeper:-the-threads) |
+# | a client over its quota gets its answer late | since 2.0, the answer has come at once, and the channel is muted (KIP-219) | [Quotas](#Deeper:-quotas) |
 # | a quota of 10 MB/s is 10 MB/s | on each broker, as a mean over eleven windows: ten seconds' worth may come in one burst | [Quotas](#Deeper:-quotas) |
 # | `producer_bytes_rate`, `consumer_bytes_rate`, `controller_mutations_rate` | refused: the keys are `producer_byte_rate`, `consumer_byte_rate`, `controller_mutation_rate` | [Quotas](#Deeper:-quotas) |
-# | three kinds of quota | four, since 2.7: mutations, too; and connections per IP (KIP-612) | [Quotas](#Deeper:-quotas) |
+# | three kinds of quota | four since 2.7, which added mutations; connections per IP can be limited, too (KIP-612) | [Quotas](#Deeper:-quotas) |
 # | `request_percentage` is a share of the machine | of one thread; the whole is 1100 % with 8 and 3 threads | [Quotas](#Deeper:-quotas) |
-# | Kafka forwards messages to consumers as they arrive | a consumer asks; a fetch that waits is answered then | [A fetch that waits](#A-fetch-that-waits) |
-# | DeleteTopic waits in purgatory until the brokers have deleted | the controller answers when its record is committed; that purgatory went away with ZooKeeper | [Metadata](#Deeper:-metadata,-and-requests-that-change-it) |
-# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte came from the disk here), but not for a replay | [What readers cost](#Deeper:-what-readers-cost) |
+# | Kafka forwards messages to consumers as they arrive | a consumer asks; a waiting fetch is answered when messages arrive | [A fetch that waits](#A-fetch-that-waits) |
+# | DeleteTopic waits in purgatory until the brokers have deleted the topic | the controller answers when its record is committed; that purgatory went away with ZooKeeper | [Metadata](#Deeper:-metadata,-and-requests-that-change-it) |
+# | 99.99 % of reads come from the cache | true in spirit at the tail (no byte came from disk here), but not for a replay | [What readers cost](#Deeper:-what-readers-cost) |
 # | zero copy, always | not on TLS connections: bytes pass through the process to be encrypted | – |
 #
 # **What real Kafka does beyond the engine.**
@@ -927,8 +932,8 @@ lab.both(connection_scenes.connection_limits)
 #   have its own limits and its own threads. The engine has one thread.
 # * Answers to fetches go from the page cache to the socket without passing through the process
 #   (`sendfile`), unless the connection is encrypted. The engine reads a slice and writes it.
-# * With authentication, a quota can apply to a user; without it, every client is `User:ANONYMOUS`,
-#   on the engine as well (notebook 17).
+# * With authentication, a quota can apply to a user; without it, every client, on the engine as
+#   well, is `User:ANONYMOUS` (notebook 17).
 # * Followers have quotas of their own, for moving partitions (notebook 13).
 # * Kafka can limit new connections per second and per address (KIP-612); the engine refuses such
 #   limits.

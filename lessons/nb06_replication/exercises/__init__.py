@@ -243,7 +243,7 @@ EXERCISES = (
         "loss of all at once, nor a leader that was elected without the records.",
         because={
             "a": "Another in-sync replica has it.",
-            "d": "The last one keeps it, and the HW stands still meanwhile.",
+            "d": "The last one keeps it, and the HW does not move meanwhile.",
             "e": "It leaves the ISR, and that is all.",
         },
     ),

@@ -59,7 +59,7 @@ def explain_election(arguments: tuple, expected: int, seen: Any) -> str:
         return f"{seen} is neither in the ISR nor in the ELR, and {expected} is in the ELR."
     return (
         f"{seen} and {expected} may both lead. Kafka takes the first in the order of the replica "
-        f"list, and {expected} stands before {seen} there."
+        f"list, and {expected} comes before {seen} there."
     )
 
 

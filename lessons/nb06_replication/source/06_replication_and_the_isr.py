@@ -17,9 +17,9 @@
 #
 # Each section asks you a question first. Answer it, run the next cell, and read the verdict below
 # its output. The values at the top of a cell are meant to be changed: change one and run the cell
-# again. `lab.term("ISR")` looks up a term. Python alone is enough. With a real Kafka beside it, the
-# cells with `lab.both` run on the engine and on Kafka. Running alone, the engine notices a dead
-# broker after 1 s (`lab.BRISK`); Kafka's default is 9 s.
+# again. `lab.term("ISR")` looks up a term. Python alone is enough. With real Kafka beside the
+# engine, the cells with `lab.both` run on the engine and on Kafka. Running alone, the engine
+# notices a dead broker after 1 s (`lab.BRISK`); Kafka's default is 9 s.
 #
 # ### Three copies
 #
@@ -27,7 +27,7 @@
 # from offset n*. Here n is the follower's own **log end**, the offset that the next record will
 # get. The leader and the followers that keep up are the *in-sync replicas*, the **ISR**. The leader
 # computes the **high watermark** (HW): every in-sync replica has all the records below that offset.
-# Consumers read up to it.
+# Consumers read up to the HW.
 #
 # The run below is in virtual time: one seed gives one history, to the microsecond. A producer sends
 # three records, and the run stops at the event that completes the third copy.
@@ -70,14 +70,14 @@ lab.verdict("06-1", {"log end": log_end, "high watermark": high_watermark})
 
 # %% [markdown]
 # The copies exist, but the leader does not know it yet: it is one fetch behind. A follower fetches
-# from its own log end, so *fetch from 3* also says *I have 0 to 2*. The leader learns this only
-# from that next fetch. Then its HW moves to 3, the three records are **committed**, and a producer
-# that waits with `acks=all` gets its answer. The followers learn the new HW from the answer to a
-# fetch, which is one fetch later still.
+# from its own log end, so *fetch from 3* also says *I have 0 to 2*. The leader learns of the copies
+# only from this next fetch. Then its HW moves to 3, the three records are **committed**, and a
+# producer that waits with `acks=all` gets its answer. The followers learn the new HW from the
+# answer to a fetch, which is one fetch later still.
 #
 # Here is the same run as a film, with a frame for each step, and with D to G sent a moment later.
 # Click it, then use Home, the arrow keys and End. A hatched cell is a record that the broker has
-# but does not yet know is committed.
+# but does not yet know to be committed.
 
 # %% frame-by-frame tags=["read"]
 from lessons.nb06_replication.steps import Steps
@@ -98,7 +98,7 @@ steps.panel(position=2)
 # it gets no answer.
 #
 # The twenty worlds below differ only in their network delays. In each, a producer writes A, then B,
-# and the leader is killed at the moment the answer for B arrives. Later, the killed broker is
+# and the leader is killed at the moment the answer to B arrives. Later, the killed broker is
 # started again; its log is still on its disk.
 
 # %% 06-12 tags=["stub", "predict"]
@@ -140,7 +140,8 @@ lab.verdict("06-12", seen)
 # ### A slow follower
 #
 # Now the producer uses `acks=all`, and the topic has `min.insync.replicas=2`. Messages between 101
-# and 103 take 40 ms each way. 103 keeps fetching and stays in the ISR; 102 fetches without delay.
+# and 103 take 40 ms each way. Broker 103 keeps fetching and stays in the ISR; 102 fetches without
+# delay.
 
 # %% 06-2 tags=["stub", "predict"]
 lab.predict("06-2")
@@ -198,7 +199,7 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 # `acks=all` means all of the *current ISR*: not all replicas, not a majority, and not
 # `min.insync.replicas`. The two `acks=all` lines coincide, so the minimum does not change the wait.
 # Each write waits for twice the delay: once for the record, once for the fetch that confirms it.
-# The minimum decides something else, which comes next.
+# The minimum decides something else, which the next section shows.
 #
 # A leader does not wait forever. It drops a follower that has not caught up even once within
 # `replica.lag.time.max.ms` (30 s by default). It checks at intervals of half the limit, so a
@@ -209,8 +210,8 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 # ### Below the minimum
 #
 # From here on, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients on
-# real sockets, and compares what each side saw. An unexplained difference fails the cell. `NONE` is
-# Kafka's name for "no error".
+# real sockets, and compares what each side saw. An unexplained difference makes the cell fail.
+# `NONE` is Kafka's name for "no error".
 
 # %% 06-13 tags=["stub", "predict"]
 lab.predict("06-13")
@@ -251,17 +252,18 @@ display(outcome)
 lab.verdict("06-13", outcome)
 
 # %% [markdown]
-# Three writes, three answers. B was appended, then waited for two silent followers: a timeout means
-# *unknown*, never *no*. C was refused before the append, so the log did not grow. D was accepted,
-# because the minimum applies only to `acks=all`. But since KIP-966, the HW stands still while the
-# ISR is below the minimum, so no consumer could read D until a follower was back.
+# Three writes got three answers. B was appended, but its answer then waited for two silent
+# followers. A timeout means *unknown*, never *no*. C was refused before the append, so the log did
+# not grow. D was accepted, because the minimum applies only to `acks=all`. But under KIP-966, the
+# HW does not move while the ISR is below the minimum, so no consumer could read D until a follower
+# came back.
 #
 # ### The leader dies under load
 #
-# A producer writes a record every few milliseconds with `acks=all`. Then the leader's process gets
-# SIGKILL. The controller, node 100, hears no heartbeat from that broker for
-# `broker.session.timeout.ms` (3 s beside a real Kafka), *fences* it, and elects a leader. The
-# clients must find the new leader.
+# A producer writes a record every few milliseconds with `acks=all`. Then the leader's process
+# receives SIGKILL. The controller, node 100, hears no heartbeat from that broker for
+# `broker.session.timeout.ms` (3 s beside real Kafka), *fences* it, and elects a leader. The clients
+# must find the new leader.
 
 # %% 06-3 tags=["stub", "predict"]
 lab.predict("06-3")
@@ -358,24 +360,25 @@ lab.verdict("06-14", outcome)
 # %% [markdown]
 # 103 is alive and has a log, but it may not lead: its log lacks B, which was acknowledged. An
 # unclean election is the emergency exit. It loses B for good, because even 101, which had B,
-# follows its new leader and cuts B off. `patient` was unavailable while 101 was away, but it lost
+# follows the new leader and cuts B off. `patient` was unavailable while 101 was away, but it lost
 # nothing.
 #
 # Read the raw output. It says `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is
-# down: that is the one to start. The next section explains the name. On a real Kafka, the broker's
-# own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and when 103
-# was last caught up. It is the time that counts. The engine's trace shows the ISR of `careful`:
-# first without 103, then empty, then only 103 (after the forced election), then both.
+# down: that broker is the one to start. The next section explains the name. On real Kafka, the
+# broker's own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and
+# the time at which 103 was last caught up. That time is what counts. The engine's trace shows the
+# ISR of `careful`: first without 103, then empty, then only 103 (after the forced election), then
+# both.
 #
 # ### Who may lead next
 #
-# `Elr` is a second list. A replica enters it on leaving the ISR if the ISR is then below
-# `min.insync.replicas`: above, with a minimum of 1, only the last replica did. From then on the HW
-# stands still, so the replica still holds every committed record. Since Kafka 4.1, the controller
-# remembers such *eligible leader replicas*, the **ELR** (KIP-966). A broker's newest records are
-# only in its machine's page cache; the broker does not wait until they are on disk.
+# `Elr` is a second list. A replica that leaves the ISR enters this list if the ISR is then below
+# `min.insync.replicas`. In the run above, with a minimum of 1, only the last replica did so. From
+# then on the HW does not move, so the replica still holds every committed record. As of Kafka 4.1,
+# the controller remembers such *eligible leader replicas*, the **ELR** (KIP-966). A broker's newest
+# records are only in its machine's page cache; the broker does not wait until they are on disk.
 #
-# Below, three brokers are killed one after another, then started again in the same order.
+# Below, three brokers are killed one after another and then started again in the same order.
 
 # %% 06-15 tags=["stub", "predict"]
 lab.predict("06-15")
@@ -407,25 +410,25 @@ display(election_runs.table(story))
 lab.verdict("06-15", {"started": list(started), "a leader after the start of": first_leader})
 
 # %% [markdown]
-# 103 left while the ISR still had two others, so it may lack records. 102 was eligible, but it was
-# killed. A killed process leaves the page cache intact; a power failure does not. The controller
-# cannot tell which it was, so when 102 starts, it is taken off the list. The same happens to 101.
-# Now both lists are empty, and no broker is a better choice than the last leader: Kafka elects it,
-# even where unclean elections are off, and counts the election as unclean. Set `clean = True`, and
-# 102 may lead.
+# 103 left while the ISR still had two other members, so it may lack records. 102 was eligible, but
+# it was killed. A killed process leaves the page cache intact; a power failure does not. The
+# controller cannot tell which of the two happened, so when 102 starts, it is taken off the list.
+# The same happens to 101. Now both lists are empty, and no broker is a better choice than the last
+# leader: Kafka elects it, even where unclean elections are off, and counts the election as unclean.
+# Set `clean = True`, and 102 may lead.
 #
 # ## Read the code that did it
 #
 # This is the engine's rule for the HW, which ran in every cell above. Find three answers in it:
-# what the HW is the minimum of, why it stood still while the ISR was below the minimum, and why it
+# what the HW is the minimum of, why it did not move while the ISR was below the minimum, and why it
 # never goes back under the same leader. `self.isr.maximal` is the ISR plus a follower that the
 # leader has asked the controller to add; `_is_rejoining` is true for a follower that has caught up
 # and waits to be let in.
 #
-# The second function is the whole election: it chooses from the ISR if that has any member, else
-# from the ELR, in the order of the replica list. `rules.usable` checks only whether the broker is
-# registered and not fenced. No records are counted. Before this function runs, the controller has
-# taken fenced brokers out of the ISR.
+# The second function is the whole election: it chooses from the ISR if the ISR has any members,
+# otherwise from the ELR, in the order of the replica list. `rules.usable` checks only whether the
+# broker is registered and not fenced. No records are counted. Before this function runs, the
+# controller has taken fenced brokers out of the ISR.
 
 # %% code-high-watermark tags=["read"]
 from engine.control import partition_changes
@@ -440,8 +443,8 @@ lab.show(Partition.advance_high_watermark, partition_changes._elect)
 # buttons, in any order:
 #
 # * **kill** the leader, count to two, and watch the crown move and the epoch in new cells change
-# * **pause** a follower: its tick disappears, and the others carry on; **resume** it and see it
-#   catch up
+# * **pause** a follower: its check mark disappears, and the others carry on; **resume** it and see
+#   it catch up
 # * **cut** the leader off from one follower, then from the other: new cells stay hatched
 # * **kill** two brokers and read the sentence below the logs
 #
@@ -465,12 +468,12 @@ load
 # %% [markdown]
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check below it. `lab.hint("06-4")` gives
-# three hints and then a solution.
+# Replace the stub with your answer, run it, and then run the check below it. `lab.hint("06-4")`
+# gives three hints and then a solution.
 #
 # **06-4, the rule of the high watermark.** `log_ends` is what the leader knows: a log end per
 # replica, its own included. `isr` is a list, `min_isr` is the topic's `min.insync.replicas`, and
-# `current` is the HW before the fetch. Return the HW after it.
+# `current` is the HW before the fetch. Return the HW after the fetch.
 #
 # **06-5, the election.** Return the broker that leads next, or -1 for none. `replicas` is the
 # assignment in order, and `alive` lists the brokers that are not fenced; unclean election is off.
@@ -478,7 +481,8 @@ load
 #
 # **06-7, settings for payments.** You have four brokers. Writes must continue while one broker is
 # stopped for an upgrade and another dies. The death of any one broker must not lose an acknowledged
-# payment, even in the hour when only two are left. The judge runs your settings in the simulator.
+# payment, even during the hour when only two brokers are left. The judge runs your settings in the
+# simulator.
 
 
 # %% 06-4 tags=["stub"]
@@ -526,7 +530,7 @@ lab.check("06-7", payments)
 # %% [markdown]
 # ## Interview corner
 #
-# Say your answer aloud, then open it, then look at the run that proves it.
+# Say your answer aloud, then open the printed answer and look at the run that proves it.
 #
 # <details><summary><b>1. What exactly does acks=all guarantee?</b></summary>
 #
@@ -534,8 +538,8 @@ lab.check("06-7", payments)
 # `min.insync.replicas=n` the ISR has at least n members. The record survives as long as one of them
 # does and no unclean election is held. It was not flushed to disk.
 #
-# *Follow-up:* a producer got a timeout. Was the record written? It may have been: retry with
-# idempotence.
+# *Follow-up:* a producer got a timeout. Was the record written? It may have been, so retry with
+# idempotence enabled.
 #
 # *Weak:* "all replicas have it". *Good:* names the current ISR and the minimum. *Strong:* adds the
 # unclean election, the missing flush and the timeout.
@@ -557,7 +561,7 @@ lab.check("06-7", payments)
 # <details><summary><b>3. Why does the high watermark of a follower lag behind?</b></summary>
 #
 # It travels in fetch answers. The leader moves it when the last in-sync follower asks for more; the
-# followers learn it from their next fetch.
+# followers learn its new value from their next fetch.
 #
 # *Follow-up:* what can go wrong if a follower becomes leader at that moment? See notebook 07.
 #
@@ -571,10 +575,10 @@ lab.check("06-7", payments)
 # As soon as one broker restarts, all `acks=all` writes stop. Keep the factor one above the minimum,
 # and two above it if a broker may fail during maintenance.
 #
-# *Follow-up:* and a minimum of 1? Then the last replica acknowledges alone, and its disk is the
-# only copy.
+# *Follow-up:* what about a minimum of 1? Then the last replica acknowledges alone, and its disk is
+# the only copy.
 #
-# *Weak:* "yes, more copies". *Good:* sees the stopped writes. *Strong:* gives the rule and both
+# *Weak:* "yes, more copies". *Good:* sees that writes stop. *Strong:* gives the rule and both
 # costs.
 #
 # Evidence: [Deeper: How many replicas](#Deeper:-How-many-replicas).
@@ -582,7 +586,7 @@ lab.check("06-7", payments)
 # <details><summary><b>5. Two of a partition's three brokers are back, yet it has no leader. Why?</b></summary>
 #
 # Those two are neither in the ISR nor eligible. The last in-sync broker is missing. Start that one;
-# an unclean election costs records.
+# an unclean election would cost records.
 #
 # *Follow-up:* how do you find the one to start? `--describe` names it under `Elr` or
 # `LastKnownElr`.
@@ -599,9 +603,9 @@ lab.check("06-7", payments)
 #   Topic: orders  Partition: 0  Leader: none  Replicas: 101,102,103  Isr:   Elr: 101  LastKnownElr: 101
 # ```
 #
-# The ISR is empty, and 101 was the last to leave it. 102 and 103 may lack committed records. 101 is
-# still in the ELR, so it is down and has not come back after a kill. Start 101, and do not hold an
-# unclean election first.
+# The ISR is empty, and 101 was the last to leave it. Brokers 102 and 103 may lack committed
+# records. Broker 101 is still in the ELR, so it is down and has not come back after a kill. Start
+# 101, and do not hold an unclean election first.
 # </details>
 #
 # ## Quiz
@@ -624,8 +628,8 @@ lab.quiz("06-10", "a", "c", "d", "e")
 # ## Deeper: Every message of the first run
 #
 # This is the run of *Three copies*, drawn message by message. Requests are orange, answers blue,
-# decisions green. Look for `fetch from 3` and the answer `HW 3, records 3–6`: it carries the HW of
-# the previous batch.
+# and decisions green. Look for `fetch from 3` and the answer `HW 3, records 3–6`: it carries the HW
+# of the previous batch.
 
 # %% messages tags=["sim"]
 from kit.drawings.sequence import SequenceDiagram
@@ -642,11 +646,11 @@ diagram.run(for_s=0.6)
 # %% [markdown]
 # ## Deeper: Leaders and followers
 #
-# Leader and follower are roles of a partition, not of a broker. Four brokers, two topics: `pair`
-# has two copies of each partition, `fleet` three. There is one controller, node 100, but it keeps
-# only the metadata and sees no records. Then broker 101 is killed. Only the partitions that it led
-# change leaders, always to an in-sync follower. Partitions in which it was a follower keep their
-# leader, with one copy fewer.
+# Leader and follower are roles of a partition, not of a broker. Here are four brokers and two
+# topics: `pair` has two copies of each partition, and `fleet` has three. There is one controller,
+# node 100, but it keeps only the metadata and sees no records. Then broker 101 is killed. Only the
+# partitions that it led change leaders, always to an in-sync follower. Partitions in which it was a
+# follower keep their leader, with one fewer copy.
 
 # %% roles tags=["sim"]
 world = lab.world(seed=6, brokers=4)
@@ -659,11 +663,11 @@ election_runs.roles(world)
 
 # %% [markdown]
 # Next comes a healthy cluster on both sides. Three brokers have the same records in the same order,
-# and another partition has none of them. A follower refuses a write. An application does not
+# and another partition has none of them. A follower refuses a write, but an application does not
 # notice: its client asks for the leader and sends the write there. A follower answers a read
 # (KIP-392), though ordinary consumers go to the leader. If the brokers have a
-# `replica.selector.class`, as the course's do, the leader directs a consumer that names its rack to
-# a replica there.
+# `replica.selector.class`, as the course's brokers do, the leader directs a consumer that names its
+# rack to a replica in that rack.
 #
 # A topic created with -1 replicas gets `default.replication.factor`. Kafka's default for that
 # setting is 1; the course's clusters set it to 3.
@@ -689,10 +693,10 @@ display(isr_runs.ways_out_of_the_isr(slow_ms=1_500, less_slow_ms=200))
 isr_runs.isr_flapping(limits_ms=(10_000, 30_000), stall_s=18)
 
 # %% [markdown]
-# Here is the same on both sides: 103 is cut off from 101, comes back, loses its heartbeats, comes
-# back, and is then slow under load. While a silent follower is still in the ISR, an `acks=all`
-# write waits for it. The link between 102 and 103 is intact, and 102 has what 103 lacks, but a
-# follower fetches only from the leader.
+# The next cell does the same on both sides: 103 is cut off from 101, comes back, loses its
+# heartbeats, comes back, and is then slow under load. While a silent follower is still in the ISR,
+# an `acks=all` write waits for it. The link between 102 and 103 is intact, and 102 has what 103
+# lacks, but a follower fetches only from the leader.
 
 # %% out-and-back tags=["both"]
 lab.both(scenes.out_and_back)
@@ -702,7 +706,7 @@ lab.both(scenes.out_and_back)
 #
 # *The leader dies after its answer* was a race. Here the links between the leader and its followers
 # are cut first, so the answer always wins, on both sides. Three writes differ only in `acks`, and
-# each producer gives the leader 0.2 s. Then the leader dies with all three records.
+# each producer gives the leader 0.2 s to answer. Then the leader dies with all three records.
 
 # %% acks-on-both tags=["both"]
 lab.both(scenes.acks_and_silent_followers)
@@ -710,14 +714,14 @@ lab.both(scenes.acks_and_silent_followers)
 # %% [markdown]
 # ## Deeper: Leaders pile up, and go home
 #
-# The first replica of a partition is its *preferred* leader; at creation these are spread evenly. A
-# restarted broker comes back as a follower, so after a rolling restart the load is uneven, and the
-# broker that was restarted last leads nothing. One preferred election fixes it.
+# The first replica of a partition is its *preferred* leader; at creation these leaders are spread
+# evenly. A restarted broker comes back as a follower, so after a rolling restart the load is
+# uneven, and the broker that was restarted last leads nothing. One preferred election fixes it.
 # [How many replicas](#Deeper:-How-many-replicas) shows this on both sides.
 #
-# With `auto.leader.rebalance.enable=true`, Kafka's default, the controller does this every
-# `leader.imbalance.check.interval.seconds` (the second table, with 5 instead of 300). The course's
-# clusters turn it off, so that you cause every election yourself.
+# With `auto.leader.rebalance.enable=true`, Kafka's default, the controller holds such an election
+# every `leader.imbalance.check.interval.seconds` (the second table, with 5 s instead of 300 s). The
+# course's clusters turn it off, so that you cause every election yourself.
 
 # %% automatic-balance tags=["sim"]
 restarted = (101, 102, 103)
@@ -764,10 +768,10 @@ lab.check("06-8", cluster=eng)
 # %% [markdown]
 # ## Deeper: How many replicas
 #
-# On four brokers, seven settings face the same two losses: 101 is stopped for maintenance, then 102
-# dies. Replication factor minus `min.insync.replicas` is the number of brokers that you can be
-# without and still write. A difference of one lets you restart a broker; with two, another may die
-# meanwhile.
+# On four brokers, seven settings face the same two losses: 101 is stopped for maintenance, and then
+# 102 dies. Replication factor minus `min.insync.replicas` is the number of brokers that you can
+# lose and still write. A difference of one lets you restart a broker; with a difference of two,
+# another broker may die in the meantime.
 #
 # The number of replicas does not slow writes; the slowest replica in the ISR does. A slow leader
 # makes all of its clients wait, at any factor. In the second table, broker 103 is 40 ms away from
@@ -779,9 +783,9 @@ display(durability_runs.what_survives(settings))
 durability_runs.latency_with_a_slow_broker(delay_ms=40)
 
 # %% [markdown]
-# Both sides now run three brokers: 101 is killed, 102 is stopped, then both are started. The topic
-# `fleet`, with six partitions, shows where the leaders are. Only partitions that the lost broker
-# led get another leader, and a broker that returns leads nothing until a preferred election.
+# Both sides now run three brokers. Broker 101 is killed, 102 is stopped, and then both are started.
+# The topic `fleet`, with six partitions, shows where the leaders are. Only partitions that the lost
+# broker led get another leader, and a broker that returns leads nothing until a preferred election.
 
 # %% go-and-return tags=["both"]
 lab.both(scenes.brokers_go_and_return)
@@ -789,16 +793,16 @@ lab.both(scenes.brokers_go_and_return)
 # %% [markdown]
 # ## Deeper: What replication cannot do
 #
-# Replication guards against losing some copies, not against losing all at once. A committed record
-# is in the memory of every in-sync replica; Kafka does not flush to disk before it acknowledges. If
-# the power fails everywhere in the same second, three copies vanish together. That is what racks
-# and zones are for. The chart shows how much a copy is worth if disks die independently: its x axis
-# is the chance that one disk dies before the lost copy is rebuilt.
+# Replication guards against losing some copies, not against losing all of them at once. A committed
+# record is in the memory of every in-sync replica, but Kafka does not flush the record to disk
+# before acknowledging it. If the power fails everywhere in the same second, three copies vanish
+# together. That is what racks and zones are for. The chart shows how much a copy is worth if disks
+# die independently. Its x axis is the chance that one disk dies before the lost copy is rebuilt.
 #
-# The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When these
-# die, 103 is alive but may not lead. Then the topic is set to
+# The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When those
+# two brokers die, 103 is alive but may not lead. Then the topic is set to
 # `unclean.leader.election.enable=true`. The controller checks for such partitions every
-# `unclean.leader.election.interval.ms`, five minutes by default.
+# `unclean.leader.election.interval.ms` (five minutes by default).
 
 # %% all-at-once tags=["sim"]
 display(durability_runs.what_still_loses_records(factors=(1, 2, 3)))
@@ -809,8 +813,8 @@ election_runs.unclean_election(interval_ms=300_000)
 # ## Deeper: The first metric on every dashboard
 #
 # Each broker counts `UnderReplicatedPartitions` among the partitions *it leads*. From a list of
-# partitions (`{"leader": 101, "replicas": [101, 102, 103], "isr": [101, 103]}`; leader -1 is
-# offline) return each broker's metric as a dictionary, zeros left out (06-6).
+# partitions (`{"leader": 101, "replicas": [101, 102, 103], "isr": [101, 103]}`; leader -1 means
+# offline), return each broker's metric as a dictionary, with zeros left out (06-6).
 
 
 # %% 06-6 tags=["stub"]
@@ -835,21 +839,22 @@ lab.check("06-6", under_replicated)
 # %% [markdown]
 # ## Deeper: Settings and their defaults
 #
-# This asks a broker on each side for its own defaults, and tries to change one while it runs.
+# The next cell asks a broker on each side for its own defaults, and tries to change settings while
+# the broker runs.
 
 # %% settings tags=["both"]
 lab.both(scenes.settings_and_defaults)
 
 # %% [markdown]
-# * `replica.lag.time.max.ms` is 30 s (10 s before 2.5, KIP-537), and the session timeout 9 s (18 s
-#   in ZooKeeper's last years; ZooKeeper left in 4.0).
+# * `replica.lag.time.max.ms` is 30 s (10 s before 2.5, KIP-537), and the session timeout is 9 s
+#   (18 s in ZooKeeper's last years; ZooKeeper was removed in 4.0).
 # * `unclean.leader.election.interval.ms` is not listed, but it exists: Kafka keeps it as an
-#   internal setting, 300 000 by default. The refusal proves it: "Cannot update these configs
+#   internal setting, 300,000 by default. The refusal proves it: "Cannot update these configs
 #   dynamically: [unclean.leader.election.interval.ms]".
-# * `leader.imbalance.per.broker.percentage` is not listed either; it is gone: the controller moves
-#   every leader that is not at home.
-# * With ELR on, the minimum may be changed for the whole cluster or for a topic, but not for one
-#   broker.
+# * `leader.imbalance.per.broker.percentage` is not listed either, because it is gone: the
+#   controller moves every leader that is not the preferred one.
+# * With the ELR on, the minimum may be changed for the whole cluster or for a topic, but not for
+#   one broker.
 # * A topic created with -1 replicas gets `default.replication.factor`. The default that a broker
 #   reports is 1; the value in use here is 3.
 # * `replica.selector.class` has no default; the course's clusters have Kafka's
@@ -866,14 +871,14 @@ lab.both(scenes.settings_and_defaults)
 # | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and one more failure lost it | [Out of sync may not lead](#Out-of-sync-may-not-lead) |
 # | a replica in the ISR is never behind the latest record | being caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync) |
 # | `acks=all` waits for all replicas, or is not answered while one is down | it waits for the current ISR, and a silent member leaves it | [A slow follower](#A-slow-follower), [Out of sync may not lead](#Out-of-sync-may-not-lead) |
-# | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW waits for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
-# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW stands still, so there is no late answer to give | [Below the minimum](#Below-the-minimum) |
+# | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW has waited for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
+# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW does not move, so there is no late answer to give | [Below the minimum](#Below-the-minimum) |
 # | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#Deeper:-What-replication-cannot-do) |
 # | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [Read the code that did it](#Read-the-code-that-did-it) |
 #
 # ## Deeper: More questions
 #
-# One quiz question, and two from interviews.
+# Here are one quiz question and two from interviews.
 
 # %% 06-9 tags=["stub", "predict", "quiz"]
 lab.quiz("06-9")
@@ -889,17 +894,17 @@ lab.quiz("06-9", "a", "d")
 # leader.
 # </details>
 # <details><summary><b>Under-replicated partitions rise on all brokers but one. Where do you look?</b></summary>
-# At the one that does not report. Leaders count the metric, so the broken broker is the one missing
-# from their ISRs. If it rises on only one broker, that leader is overloaded: its followers' fetches
-# wait in the same queue as all other requests
+# At the broker that does not report. Leaders count the metric, so the broken broker is the one
+# missing from their ISRs. If the metric rises on only one broker, that leader is overloaded: its
+# followers' fetches wait in the same queue as all other requests
 # (<a href="#Deeper:-What-puts-a-replica-out-of-sync">What puts a replica out of sync</a>, last
 # row).
 # </details>
 #
 # ## Deeper: What real Kafka does beyond this
 #
-# * The engine has one controller; a real cluster has a quorum of them, and loses none of the above
-#   when the active one dies (notebook 05).
+# * The engine has one controller; a real cluster has a quorum of controllers, and loses none of the
+#   above when the active one dies (notebook 05).
 # * Requests pass through a pool of handler threads, so followers' fetches and clients' requests
 #   compete. The engine has no such pool; the slow-leader row stands in for it (notebook 04).
 # * Followers throttle themselves during reassignment, and a new replica joins the ISR only when it

@@ -49,7 +49,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
         )
     if api == LIST and expected == "OFFSET_NOT_AVAILABLE":
         return (
-            f"The high watermark {high_watermark} lies below {epoch_start}, where this leader's "
+            f"The high watermark {high_watermark} is below {epoch_start}, where this leader's "
             "epoch begins. To name it would send a client back behind what it has read."
         )
     if api == LIST and seen == "OFFSET_NOT_AVAILABLE":
@@ -60,7 +60,7 @@ def explain(arguments: tuple, expected: Any, seen: Any) -> str:
     if api == LIST:
         return f"For a consumer the log ends at the high watermark, {high_watermark}, not {seen}."
     if expected == "OFFSET_OUT_OF_RANGE":
-        return f"The log ends at {log_end}, and {offset} lies beyond: that is an error."
+        return f"The log ends at {log_end}, and {offset} is beyond that: this is an error."
     if seen == "OFFSET_OUT_OF_RANGE" and offset == log_end:
         return (
             f"{offset} is the log's end, the offset of the next record. A consumer that has read "
@@ -86,8 +86,8 @@ EXERCISE = Exercise(
         "compares the offset with the high watermark, and with the log's end.",
         "ListOffsets: as long as the high watermark is below the start of the epoch, the error for "
         "an offset that is not available; after that, the high watermark. Fetch: beyond the log's "
-        "end, the error for an offset out of range; otherwise as many records as lie between the "
-        "offset and the high watermark, which may be none.",
+        "end, the error for an offset out of range; otherwise as many records as there are between "
+        "the offset and the high watermark, which may be none.",
     ),
     lambda results, context: compare_results(context.inputs, results, answer, explain),
     {

@@ -59,7 +59,7 @@ def explain(arguments: tuple, expected: int, seen: Any) -> str:
     if seen == sent_end:
         return (
             f"The leader's epoch {sent_epoch} goes on to {sent_end}, the follower's own ends "
-            f"at {expected}: what lies between is of a later epoch, and not the leader's."
+            f"at {expected}: what is between is of a later epoch, and not the leader's."
         )
     if seen < expected:
         return (

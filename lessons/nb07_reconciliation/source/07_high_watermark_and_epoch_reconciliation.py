@@ -3,10 +3,10 @@
 #
 # Three brokers hold copies of one log. The leader dies, another broker takes over, and the old
 # leader returns with records that no other broker has seen. Which copy is right? Kafka needed five
-# attempts to answer that without losing a record. Here you run the accident message by message,
-# search each attempt for a way to break it, and make a real Kafka diverge and repair itself.
+# attempts to answer that without losing a record. You run the accident message by message, search
+# each attempt for a way to break it, and make real Kafka diverge and repair itself.
 #
-# **Time:** {minutes}. You need to know what a producer and a consumer do.
+# **Time:** {minutes}. You need to know what producers and consumers do.
 #
 # **What you will be able to do**
 #
@@ -20,13 +20,13 @@
 #
 # * The **log end offset (LEO)** of a replica is the offset that its next record will get.
 # * The **in-sync replicas (ISR)** are the leader and the followers that keep up with it. The
-#   controller elects the next leader among them, in the order of the replica list.
+#   controller elects the next leader from them, in the order of the replica list.
 # * A record is **committed** when every in-sync replica has it. With `acks=all` the leader answers
 #   the producer only then; with `acks=1`, as soon as it has written the record itself.
 # * The **high watermark (HW)** is the first offset that is not committed. Consumers read only below
 #   it.
-# * Each leadership has a **leader epoch**: 0, 1, 2, … A batch carries the epoch of the leader that
-#   wrote it.
+# * Each leader's term has a **leader epoch**: 0, 1, 2, … A batch carries the epoch of the leader
+#   that wrote it.
 # * **Truncating** is cutting off the end of a log. **Fencing** is refusing a request from an
 #   earlier epoch.
 #
@@ -99,10 +99,10 @@ def gap(link_ms=5, next_record_ms=200):
 lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 600, 900))
 
 # %% [markdown]
-# A follower fetches from its own log end. So *offset 3* in a fetch says: I have 0 to 2, send me 3.
+# A follower fetches from its own log end. So *offset 3* in a fetch says: I have 0 to 2; send me 3.
 # 101 computes the high watermark from both followers' fetches. A follower learns it from the
 # *answer*, one step later. In between, records are committed, but no follower knows it. The next
-# record ends this gap: it triggers the next answer. Without one, the answer waits for
+# record ends this gap: it triggers the answer. Without a new record, the answer waits for
 # `replica.fetch.wait.max.ms`, half a second. All the trouble begins in that gap.
 #
 # A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower knows
@@ -112,11 +112,11 @@ lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 6
 #
 # ### The leader dies in the gap
 #
-# The panel replays the run above: use the arrow keys, Home, End. Each trace line opens the engine's
-# source.
+# The panel replays the run above. Use the arrow keys, Home and End. Each trace line opens the
+# engine's source.
 #
 # The next accident: D is copied, committed and acknowledged, and a consumer reads it from 101. Then
-# the links between the brokers break and 101 dies. 103 is next in the replica list.
+# the links between the brokers break and 101 dies. Next in the replica list is 103.
 
 # %% history tags=["read"]
 panel = lab.panel(world, "orders")
@@ -155,18 +155,18 @@ display(walk)
 lab.verdict("07-2", seen)
 
 # %% [markdown]
-# 103 holds D but does not know that it is committed. So a Fetch ends at 103's high watermark, 3: no
+# 103 holds D but does not know that D is committed. So a Fetch ends at 103's high watermark, 3: no
 # error, no records, and the client asks again. Only *ListOffsets* gets an error. That request asks
 # where the log ends; `seekToEnd` and lag monitors send it. An answer of 3 would be behind what a
 # consumer has read. So 103 returns `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka 2.2).
 #
-# The rule compares two numbers: 103's high watermark (3) and the offset at which its own epoch
-# begins (4, its log end when it took over). While the high watermark is lower, 103 cannot know
-# which records from earlier epochs are committed. One fetch by 102 from offset 4 closes the gap.
+# The rule compares two numbers: 103's high watermark (3) and the start of its own epoch (4, its log
+# end when it took over). While the high watermark is lower, 103 cannot know which records from
+# earlier epochs are committed. One fetch by 102 from offset 4 closes the gap.
 #
 # ### Two histories
 #
-# Now an accident in which the logs part. D and E reach only 102, F reaches no follower. Then 101
+# In the next accident the logs part. D and E reach only 102, and F reaches no follower. Then 101
 # dies, and the new leader, 103, takes other records:
 #
 # ```
@@ -215,17 +215,18 @@ print("answers to", *tail, "F so far:", sum(world.answer(n) is not None for n in
 lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 
 # %% [markdown]
-# 102 fetched from its log end, 5, and named its last epoch, 0. In 103's log epoch 0 ends at 3. So
+# 102 fetched from its log end, 5, and named its last epoch, 0. In 103's log, epoch 0 ends at 3. So
 # 103 answered *diverging: epoch 0 ends at 3* instead of sending records. 102 cut there and fetched
-# again. The answer carried HW 3 and offsets 3 to 6. 102's fetch from 7 confirmed them, and the high
-# watermark moved to 7.
+# again. The answer carried HW 3 and offsets 3 to 6. The next fetch, from 7, confirmed them, and the
+# high watermark moved to 7.
 #
 # 101 did the same. Its high watermark of 0 played no part. Brokers write high watermarks to disk
-# every five seconds (`replica.high.watermark.checkpoint.interval.ms`), and 101 died before that.
+# every five seconds (`replica.high.watermark.checkpoint.interval.ms`), and 101 died before the next
+# write.
 #
-# No records were compared. A leader never writes one offset twice, so offset *and* epoch identify a
-# record, and the end of an epoch shows where two logs part. D, E and F are gone. They were sent
-# with `acks=all`, and no producer had received an acknowledgement.
+# No records were compared. A leader never writes the same offset twice, so offset *and* epoch
+# identify a record, and the end of an epoch shows where two logs part. D, E and F are gone. They
+# were sent with `acks=all`, and no producer had received an acknowledgment.
 #
 # ### The oldest rule: cut at your own high watermark
 #
@@ -233,9 +234,9 @@ lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 # let each broker cut there at once and resume fetching. Kafka did that until 0.11 (2017).
 #
 # The accident: D is on all three brokers and acknowledged with `acks=all`. The links break, and 101
-# alone takes E, with `acks=1`. 101 dies and 103 leads. Then 103 dies too, and 102 leads and takes
-# W. 101 and 103 return; the high watermarks on their disks are from before D. E is lost under any
-# rule; D is the record to watch.
+# alone takes E, with `acks=1`. Next, 101 dies and 103 leads. Then 103 dies, and 102 leads and takes
+# W. When 101 and 103 return, the high watermarks on their disks are from before D. E is lost under
+# any rule; D is the record to watch.
 
 # %% 07-13 tags=["stub", "predict"]
 lab.predict("07-13")
@@ -272,13 +273,13 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 
 # %% [markdown]
 # When 102 heard that 103 was leading, it cut at its own high watermark, 3. That number was *late*:
-# D was committed, but 102 had not heard of it. 102 would have fetched D again from 103, but 103
-# died. When 101 and 103 returned, they cut at the high watermark on their disks and copied 102's
+# D was committed, but 102 did not know that yet. 102 would have fetched D again from 103, but 103
+# died. When 101 and 103 returned, they cut at the high watermarks on their disks and copied 102's
 # log. All three logs agree, and no broker will ever notice that D is missing.
 #
 # Change the past in the panel:
 #
-# 1. The panel opens where the histories part, with D in all three logs. Step on with the arrow
+# 1. The panel opens where the histories part, with D in all three logs. Step forward with the arrow
 #    keys. Which broker cuts what, and why?
 # 2. Go back to this step, choose the rule `fetch-divergence` and press **fork here**. The same
 #    accident continues under today's rule, in a second timeline.
@@ -286,13 +287,13 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 #
 # ## The ladder
 #
-# Where should a follower cut? Kafka had five answers:
+# Where should a follower cut? Kafka gave five answers:
 #
 # | rule | Kafka | the follower |
 # |---|---|---|
 # | `to-high-watermark` | before 0.11 | cuts at its own high watermark |
 # | `kip-101` | 0.11 | asks the leader where its last epoch ends |
-# | `kip-279` | 2.0 | asks the same; the leader answers with its own largest epoch up to the one asked for, and they repeat this until they reach a common epoch |
+# | `kip-279` | 2.0 | asks the same; the leader answers with its own largest epoch up to the one asked for, and the two repeat this until they reach a common epoch |
 # | `kip-320-first-try` | a draft | learns at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
@@ -318,8 +319,8 @@ lab.verdict("07-14", {"rules that hold": [len(ladder.holding(each)) for each in 
 # Two rules hold with two brokers and break with three. No test with two brokers can find that.
 #
 # The strip shows the *shortest* way to break the first rule. A card shows what each replica itself
-# knows; the controller's news reaches each at a different time. The cause is the last step: 102
-# cuts at a high watermark that is late. 102 is in the ISR, so it may be elected, and then A is
+# knows; the controller's news reaches the replicas at different times. The cause is the last step:
+# 102 cuts at a high watermark that is late. 102 is in the ISR, so it may be elected, and then A is
 # gone.
 #
 # For `kip-320` every state with three brokers was visited, and none breaks the promise. That is a
@@ -328,9 +329,9 @@ lab.verdict("07-14", {"rules that hold": [len(ladder.holding(each)) for each in 
 #
 # ### Last rung: fencing
 #
-# Now each request names an epoch, even a client's. 101 is cut off from the controller and the other
-# brokers, but clients still reach it. 103 leads epoch 1. 101 does not know that it has been
-# replaced: it is a *zombie*.
+# Now every request, even a client's, names an epoch. 101 is cut off from the controller and the
+# other brokers, but clients still reach it. Broker 103 leads epoch 1. Broker 101 does not know that
+# it has been replaced: it is a *zombie*.
 
 # %% 07-15 tags=["stub", "predict"]
 lab.predict("07-15")
@@ -374,14 +375,15 @@ lab.verdict("07-15", {**seen, "kept": [each for each in "EF" if each in end.spli
 # the zombie commits nothing, because no in-sync replica fetches from it, and it cannot shrink its
 # ISR without the controller. The third one pays: F was acknowledged and is gone.
 #
-# Since Kafka 2.7 the follower asks no separate question; the fetch itself carries its last epoch
-# and is fenced. The engine calls that rule `fetch-divergence`; it is the default.
+# From Kafka 2.7 on, the follower asks no separate question; the fetch itself carries the follower's
+# last epoch and is fenced. The engine calls that rule `fetch-divergence`; it is the default.
 #
 # ## The same on a real Kafka
 #
-# Now with sockets, files and killed processes, on the engine and, if there is one, on Kafka 4.3.1.
-# All brokers know that A is committed. B is committed and acknowledged, but only 101 knows. X1, X2
-# and X3 are on 101 alone, acknowledged with `acks=1`. 101 is killed, 102 takes Y1, and 101 returns.
+# The next run uses sockets, files and killed processes, on the engine and, if available, on Kafka
+# 4.3.1. All brokers know that A is committed. B is committed and acknowledged, but only 101 knows
+# this. X1, X2 and X3 are on 101 alone, acknowledged with `acks=1`. Then 101 is killed, 102 takes
+# Y1, and 101 returns.
 
 # %% 07-16 tags=["stub", "predict"]
 lab.predict("07-16")
@@ -423,9 +425,9 @@ lab.verdict("07-16", outcome)
 
 # %% [markdown]
 # The gap again: 101 had high watermark 2, the others 1. Epoch 1 began at offset 2 on 102, so epoch
-# 0 ends there. 101 received that number and cut X1, X2 and X3. They had been acknowledged: that is
-# the price of `acks=1`. ([Deeper](#Deeper:-The-brokers'-files) shows every file before and after,
-# and the window of `OFFSET_NOT_AVAILABLE` on a real broker.)
+# 0 ends there. 101 received that number and cut X1, X2 and X3. They had been acknowledged; losing
+# them is the price of `acks=1`. ([Deeper](#Deeper:-The-brokers'-files) shows every file before and
+# after, and the window of `OFFSET_NOT_AVAILABLE` on a real broker.)
 #
 # The next cell shows what an engineer sees: 101's log file in Kafka's own tool, and the line that
 # 101 logged when it cut. In the dump, look at `partitionLeaderEpoch`.
@@ -441,9 +443,9 @@ lab.broker_log(cluster, 101, line)
 # %% [markdown]
 # ## Read the code that did it
 #
-# Three rules of the engine's brokers. The leader: where does this epoch end? The follower: what do
-# I do with the answer? (Find the case in which it does not have the epoch that the leader named.)
-# And: may a client learn the latest offset now?
+# Here are three broker rules. The leader: where does this epoch end? The follower: what do I do
+# with the answer? (Find the case in which the follower does not have the epoch that the leader
+# named.) And: may a client learn the latest offset now?
 
 # %% code-of-the-rules tags=["read"]
 from engine.api.list_offsets import check_end_is_known
@@ -456,7 +458,7 @@ lab.show(LeaderEpochs.end_offset_for, truncation.where_to_cut, check_end_is_know
 # ## Break it
 #
 # A to D are written. Go to any step and press **kill**, **pause** or **cut** on a broker, or **fork
-# here** with any rule. Make an acknowledged record disappear: first with `to-high-watermark`, then
+# here** with any rule. Make an acknowledged record disappear, first with `to-high-watermark`, then
 # with `fetch-divergence`. You are done when the sentence that compares the timelines says **lost in
 # timeline 2**. Under the second rule you should not get there.
 
@@ -473,24 +475,25 @@ panel
 # %% [markdown]
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run its check. `lab.hint("07-4")` gives three hints,
-# then a solution.
+# Replace the stub with your answer, run it, then run its check. `lab.hint("07-4")` gives three
+# hints, then a solution.
 #
-# **07-4, the leader's answer, and 07-5, the follower's cut.** You have just read both sides. Here
-# they work on plain lists: `epochs` is a `leader-epoch-checkpoint`, a list of `[epoch, start]` in
+# **07-4, the leader's answer, and 07-5, the follower's cut.** You have read both sides. Here they
+# work on plain lists: `epochs` is a `leader-epoch-checkpoint`, a list of `[epoch, start]` pairs in
 # ascending order, and `log_end` is the same replica's log end.
 #
-# **07-7, lose a record.** At the start 101 leads, 103 and 102 follow (and take over in this order),
-# and all brokers know that A, B, C are committed. Your script continues, one command a line:
+# **07-7, lose a record.** At the start 101 leads, and 103 and 102 follow (and take over in that
+# order). All brokers know that A, B and C are committed. Your script continues, one command per
+# line:
 #
 # `produce orders D` · `kill 101` · `start 101` · `cut 102 103` · `heal` ·
-# `until leader orders 103` · `quiet` (until nothing more happens, which may take seconds) ·
+# `until leader orders 103` · `quiet` (until nothing more happens, which may take a few seconds) ·
 # `read orders`
 #
 # A broker's death is noticed within 2 s, and a follower that has not fetched for 2 s may leave the
 # ISR. The judge plays your script twice. Under `to-high-watermark` a record acknowledged with
-# `acks=all` must be lost, without an unclean election; under today's rule it must still be there.
-# Six lines are enough.
+# `acks=all` must be lost without an unclean election, but under today's rule it must still be
+# there. Six lines are enough.
 
 
 # %% 07-4 tags=["stub"]
@@ -578,8 +581,8 @@ lab.check("07-7", script)
 # </details>
 # <details><summary><b>2. A leader dies with uncommitted records and returns. What happens to
 # them?</b></summary>
-# It fetches from its log end and names its last epoch. The leader reports where that epoch ends;
-# the returning broker cuts there, then copies.
+# The returning broker fetches from its log end and names its last epoch. The leader reports where
+# that epoch ends; the broker cuts there, then copies.
 # <br><i>Follow-up:</i> who misses them? No producer with acks=all; with acks=1 some had been
 # acknowledged.
 # <br><i>Weak:</i> "they are merged". <i>Good:</i> truncation. <i>Strong:</i> epoch end, and why a
@@ -588,7 +591,7 @@ lab.check("07-7", script)
 # </details>
 # <details><summary><b>3. Why is an offset not enough to compare two logs?</b></summary>
 # Two leaders may write different records at the same offset. One leader never does, and each has
-# its own epoch. So offset and epoch together identify a record.
+# its own epoch. So offset and epoch identify a record.
 # <br><i>Follow-up:</i> where does a broker keep its epochs? In leader-epoch-checkpoint, one file
 # per partition.
 # <br><i>Weak:</i> "use timestamps". <i>Good:</i> leader epoch. <i>Strong:</i> the end of an epoch
@@ -607,7 +610,8 @@ lab.check("07-7", script)
 # right?</b></summary>
 # Write down the promise, model the steps, search all states, and tie the model to the code by
 # replaying its counterexamples.
-# <br><i>Follow-up:</i> what does it not prove? Anything beyond its bounds, and nothing about disks.
+# <br><i>Follow-up:</i> what does it not prove? Anything beyond its bounds, and anything about
+# disks.
 # <br><i>Weak:</i> "many tests". <i>Good:</i> model checking. <i>Strong:</i> two rules hold with two
 # brokers and break with three.
 # <br><i>Evidence:</i> <a href="#The-ladder">The ladder</a>
@@ -622,7 +626,7 @@ lab.check("07-7", script)
 # <details><summary><b>Answer</b></summary>
 # The preferred leader 101 is out of the ISR and 102 leads, so there was a failover; 102 and 103
 # have every committed record. 101 may hold records that no other broker has. The output shows
-# neither epoch nor high watermark: for those, check 101's leader-epoch-checkpoint and its log.
+# neither epoch nor high watermark; for those, check 101's leader-epoch-checkpoint and log.
 # </details>
 #
 # ## Quiz
@@ -644,8 +648,8 @@ lab.quiz("07-12", "a", "c")
 # %% [markdown]
 # ## Deeper: Written is not committed
 #
-# Why may a consumer not read what the leader has on its disk? Three logs of different lengths, then
-# the same failover with the high-watermark rule and without it.
+# Why may a consumer not read what the leader has on its disk? Here are three logs of different
+# lengths, then the same failover with the high-watermark rule and without it.
 
 # %% eight-records tags=["sim"]
 Walkthrough(runs.three_behind()).shot("Written is not committed")
@@ -653,9 +657,9 @@ Walkthrough(runs.three_behind()).shot("Written is not committed")
 # %% [markdown]
 # 101 has eight records, 102 five and 103 six. The shortest log in the ISR ends at 5, so the high
 # watermark is 5, and offset 4 is the last that a consumer gets. Now the leader dies. In the second
-# row that rule is off: a consumer has read H, and now H is gone. (102 takes over because it is next
-# in the replica list. That 103 has F does not count: every member of the ISR has all committed
-# records.)
+# row the high-watermark rule is off: a consumer has read H, and now H is gone. (102 takes over
+# because it is next in the replica list. That 103 has F does not count: every member of the ISR has
+# all committed records.)
 
 # %% beyond-the-high-watermark tags=["sim"]
 runs.a_reader_and_a_dying_leader()
@@ -663,12 +667,12 @@ runs.a_reader_and_a_dying_leader()
 # %% [markdown]
 # ## Deeper: The brokers' files
 #
-# What a broker knows about epochs and high watermarks must survive its death, so it is kept in two
-# text files. In `leader-epoch-checkpoint`, one file per partition, an entry is an epoch and the
-# offset at which it begins: `1 2` says that epoch 0 ends at 2. In `replication-offset-checkpoint`,
-# one file per broker, an entry is topic, partition and high watermark. Here is the core's failover
-# again, on both sides, with every file before and after. Where Java is installed, Kafka's own
-# `DumpLogSegments` reads both sides' logs.
+# What a broker knows about epochs and high watermarks must survive its death, so this knowledge is
+# kept in two text files. In `leader-epoch-checkpoint`, one file per partition, an entry is an epoch
+# and the offset at which it begins: `1 2` says that epoch 0 ends at 2. In
+# `replication-offset-checkpoint`, one file per broker, an entry is topic, partition and high
+# watermark. Here is the core's failover again, on both sides, with every file before and after.
+# Where Java is installed, Kafka's own `DumpLogSegments` reads both sides' logs.
 
 # %% diverge tags=["both"]
 outcome = lab.both(scenes.diverge_and_reconcile)
@@ -676,14 +680,15 @@ assert outcome.engine["101 cut its log at"] == 2
 outcome
 
 # %% [markdown]
-# * **102 leads, 103 has not fetched yet** is the window on a real broker: `OFFSET_NOT_AVAILABLE`
-#   from ListOffsets, an empty Fetch, and for a moment B, though acknowledged, cannot be read. 103
-#   learned of the new leader from the controller's metadata log, and names it to clients.
-# * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. 102's has two: `1 2`
-#   says that epoch 1 begins at offset 2. A leader adds an entry when it takes over, before it
-#   writes a record; 103 adds it with the first record that it copies. 101's epoch 0 runs to its log
-#   end, 5. The smaller of the two ends, 2, is where the logs part.
-# * 101's `replication-offset-checkpoint` says 1, though its high watermark was 2: the file is
+# * **102 leads, 103 has not fetched yet** is the window on a real broker: ListOffsets gets
+#   `OFFSET_NOT_AVAILABLE`, a Fetch is empty, and for a moment B, though acknowledged, cannot be
+#   read. 103 learned of the new leader from the controller's metadata log, and names that leader to
+#   clients.
+# * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. The file on 102 has
+#   two; the second, `1 2`, says that epoch 1 begins at offset 2. A leader adds an entry when it
+#   takes over, before it writes a record; 103 adds it with the first record that it copies. 101's
+#   epoch 0 runs to its log end, 5. The smaller of the two ends, 2, is where the logs part.
+# * 101's `replication-offset-checkpoint` says 1, though 101's high watermark was 2: the file is
 #   written only from time to time.
 # * **102's fetch answer to 101**: *epoch 0 ends at 2*, as 101 wrote in its `server.log` (on the
 #   engine, in its trace).
@@ -705,11 +710,11 @@ replayed.side_by_side(first_rung, replay_model.follow(first_rung))
 # simulator checks its **invariants** after every event and stops at the event that breaks one. *No
 # loss*: what was acknowledged or read stays. *Strong ISR*: every member of the ISR has what is
 # below the high watermark. *Log matching*: two logs with the same epoch at the same offset are
-# equal up to there. (*ELR* in the sentence: brokers that left the ISR and may still be elected;
-# notebook 06.)
+# equal up to that offset. (*ELR* in the sentence: brokers that left the ISR and may still be
+# elected; notebook 06.)
 #
 # Now by hand: `back` undoes events, `fork` copies a world, perhaps with another rule, and `diff`
-# shows what differs. How late can you change the rule? Change `events` and run it again.
+# shows what differs. How late can you change the rule? Change `events` and run the cell again.
 
 # %% by-hand tags=["sim"]
 events = 9
@@ -724,27 +729,29 @@ print(here.diff(other))
 
 # %% [markdown]
 # The output begins where the two traces first differ (each line: seconds, node, event). One event
-# before the end is early enough, because 102 cuts in the last one. What matters is at the end: A.
+# before the end is early enough, because 102 cuts in the last event. What matters is at the end: A.
 
 # %% [markdown]
 # ## Deeper: The second rung, kip-101 (Kafka 0.11)
 #
 # The follower names the epoch of its last record, and the leader says where, in its own log, that
-# epoch ends. Since then batches carry epochs and brokers keep a `leader-epoch-checkpoint`. The rule
-# forgets that a leader may never have had that epoch. If it has no later one either, it has no
-# answer, and the follower cuts at its own high watermark. If it has a later one, it answers with
-# the start of that, and the follower may cut too little. Two brokers are enough to show it.
+# epoch ends. Since then, batches have carried epochs and brokers have kept a
+# `leader-epoch-checkpoint`. The rule forgets that a leader may never have had that epoch. If the
+# leader has no later epoch either, it has no answer, and the follower cuts at its own high
+# watermark. If the leader has a later epoch, it answers with the start of that epoch, and the
+# follower may cut too little. Two brokers are enough to show this.
 
 # %% second-rung tags=["sim"]
 ladder.counter_example("kip-101", 2)
 
 # %% [markdown]
-# In step 11, 102 asks where epoch 1 ends. 101 has not heard of epoch 1, nor that it is to lead
-# epoch 2, so it knows no end. 102 falls back to its own high watermark, 0: the first rung again.
+# In step 11, broker 102 asks where epoch 1 ends. Broker 101 has heard neither of epoch 1 nor that
+# it is to lead epoch 2, so it knows no end. So 102 falls back to its own high watermark, 0: the
+# first rung again.
 #
 # The brokers fail for the same reason, an epoch that the two do not share, but get there another
 # way. The difference is below the moves. (The *preferred leader* is the first in the replica list;
-# an operator can have it lead again. A broker that *leaves cleanly* hands over its leadership
+# an operator can make it the leader again. A broker that *leaves cleanly* hands over its leadership
 # before it stops.)
 
 # %% second-rung-in-brokers tags=["sim"]
@@ -758,23 +765,24 @@ replayed.side_by_side(second_rung, replay_model.follow(second_rung))
 # %% [markdown]
 # ## Deeper: The third rung, kip-279 (Kafka 2.0)
 #
-# The leader answers for its largest epoch that is not above the one asked for, and names it. The
-# follower asks again until both have that epoch, and cuts where the logs part. With two brokers
-# that holds. With three, one of them may be two epochs behind, and no request in 2.0, neither the
-# question nor the fetch, names the epoch in which the sender believes it is.
+# The leader answers for its largest epoch that is not above the one asked for, and names that
+# epoch. The follower asks again until both have the epoch that the leader named, and cuts where the
+# logs part. With two brokers that rule holds. With three, one of them may be two epochs behind, and
+# no request in 2.0, neither the question nor the fetch, names the epoch that the sender believes it
+# is in.
 
 # %% third-rung tags=["sim"]
 ladder.counter_example("kip-279")
 
 # %% [markdown]
 # 102 still believes it is in epoch 0 when it fetches A (step 7), and 101 counts that fetch in epoch
-# 2. Then the old news of epoch 1 reaches 102, and 102 cuts where 103, which holds nothing, says.
-# (103 has not even heard that it ever led. In the model it answers all the same: no rule so far
-# tells it to refuse.) With three brokers the second rung breaks in the same ten steps.
+# 2. Then the old news of epoch 1 reaches 102, and 102 cuts where 103 says, although 103 holds
+# nothing. (103 has not even heard that it ever led. In the model it answers all the same: no rule
+# so far tells it to refuse.) With three brokers the second rung breaks in the same ten steps.
 #
-# A broker that does not know that it leads does refuse, and always has. So the last step is
+# A broker that does not know of its own leadership refuses, and always has. So the last step is
 # different here, and the promise breaks one step earlier. (*Late news* is a metadata record that a
-# broker gets after the other brokers.)
+# broker gets later than the other brokers do.)
 
 # %% third-rung-in-brokers tags=["sim"]
 third_rung = replay_model.replay("kip-279")
@@ -788,27 +796,27 @@ replayed.side_by_side(third_rung, replay_model.follow(third_rung))
 # ## Deeper: The fourth and the last rung, KIP-320 (Kafka 2.1)
 #
 # The first draft checks at every fetch whether the leader also has the follower's last record, in
-# the same epoch. Breaking that takes the longest path on the ladder.
+# the same epoch. Breaking that draft takes the longest path on the ladder.
 
 # %% fourth-rung tags=["sim"]
 ladder.counter_example("kip-320-first-try")
 
 # %% [markdown]
-# From step 6 on two brokers, 101 and 103, believe that they lead. When 102 at last hears of epoch
-# 1, it believes 103, the former leader: on its word, 102 cuts what it has already confirmed to the
-# true leader.
+# From step 6 on, two brokers, 101 and 103, believe that they lead. When 102 at last hears of epoch
+# 1, it believes 103, the former leader, and on 103's word it cuts what it has already confirmed to
+# the true leader.
 
 # %% fourth-rung-in-brokers tags=["sim"]
 fourth_rung = replay_model.replay("kip-320-first-try")
 replayed.side_by_side(fourth_rung, replay_model.follow(fourth_rung))
 
 # %% [markdown]
-# The last rung: a request carries the leader epoch in which the sender believes it is, and a broker
-# in another epoch refuses. Below is the same accident under this rule, with the messages. 102 is
-# just as late, and fetches from 101 *in epoch 0*. 101 leads epoch 2 and refuses:
-# `FENCED_LEADER_EPOCH`. (Under the draft it got A here, and was counted.) Then 102 hears of epoch 1
-# and follows 103, the zombie. Both believe in epoch 1, so 103 serves it. That does no harm: 102 has
-# nothing to cut. A is committed only after 102 has fetched it in epoch 2.
+# The last rung: a request carries the leader epoch that the sender believes it is in, and a broker
+# in another epoch refuses it. Below is the same accident under this rule, with the messages. Broker
+# 102 is just as late, and fetches from 101 *in epoch 0*. Broker 101 leads epoch 2 and refuses:
+# `FENCED_LEADER_EPOCH`. (Under the draft 102 got A here, and was counted.) Then 102 hears of epoch
+# 1 and follows 103, the zombie. Both believe in epoch 1, so 103 serves 102. That does no harm: 102
+# has nothing to cut. A is committed only after 102 has fetched it in epoch 2.
 
 # %% last-rung tags=["sim"]
 print(ladder.counter_example("kip-320"))
@@ -817,10 +825,10 @@ replayed.refused(fourth_rung, "kip-320")
 # %% [markdown]
 # ## Deeper: One more exercise, in the window
 #
-# What does a leader answer a consumer? `api` is `"ListOffsets"` (for the latest offset) or
-# `"Fetch"` (from `offset`). `epoch_start` is where the leader's own epoch begins. Return the offset
-# or the number of records that the consumer gets, or the name of the error. At `offset == log_end`
-# a Fetch is not an error: the next record will be there.
+# How does a leader answer a consumer? `api` is `"ListOffsets"` (for the latest offset) or `"Fetch"`
+# (from `offset`). `epoch_start` is where the leader's own epoch begins. Return the offset or the
+# number of records that the consumer gets, or the name of the error. At `offset == log_end` a Fetch
+# is not an error: the next record will be there.
 
 
 # %% 07-6 tags=["stub"]
@@ -844,7 +852,7 @@ lab.check("07-6", answer)
 # %% [markdown]
 # ## Deeper: Three more questions
 #
-# On the cut, on fencing, and on what a search of all states proves.
+# The questions are about the cut, fencing, and what a search of all states proves.
 
 # %% 07-8 tags=["stub", "predict", "quiz"]
 lab.quiz("07-8")
@@ -872,28 +880,29 @@ lab.quiz("07-11", "b", "d")
 #
 # | you may read | what is so | where |
 # |---|---|---|
-# | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` returns that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. The same on a real 4.3.1 | [The leader dies in the gap](#The-leader-dies-in-the-gap), [The brokers' files](#Deeper:-The-brokers'-files) |
-# | the first leader's epoch is 1, the next one's 2 | a new topic begins with epoch 0; after one failover it is 1 | [How a record is committed](#How-a-record-is-committed) |
-# | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper left in 4.0) | KIP-500; notebook 05 |
-# | followers ask OffsetsForLeaderEpoch before they fetch | true from 0.11 to 2.6; since 2.7 the fetch names the last epoch and its answer says where the logs part | [Two histories](#Two-histories), KIP-595 |
+# | in the gap after an election a consumer that *reads* gets `OFFSET_NOT_AVAILABLE` | only `ListOffsets` returns that (KIP-207, 2.2); a Fetch between HW and log end is empty, with the lower HW. Real Kafka 4.3.1 does the same | [The leader dies in the gap](#The-leader-dies-in-the-gap), [The brokers' files](#Deeper:-The-brokers'-files) |
+# | the first leader's epoch is 1, the next one's 2 | a new topic begins with epoch 0; after one failover the epoch is 1 | [How a record is committed](#How-a-record-is-committed) |
+# | the new leader is announced through ZooKeeper, by LeaderAndIsr requests | through the controller's metadata log, which brokers fetch (ZooKeeper was removed in 4.0) | KIP-500; notebook 05 |
+# | followers ask OffsetsForLeaderEpoch before they fetch | true from 0.11 to 2.6; from 2.7 on, the fetch names the last epoch and the answer says where the logs part | [Two histories](#Two-histories), KIP-595 |
 # | the high watermark is the offset of the last committed record | it is the offset after that: HW 5, last readable 4 | [Written is not committed](#Deeper:-Written-is-not-committed) |
-# | the high watermark is what a minimum of in-sync replicas share | what *all* current members of the ISR share; `min.insync.replicas` only decides whether it may move | [Written is not committed](#Deeper:-Written-is-not-committed), notebook 06 |
+# | the high watermark is what a minimum number of in-sync replicas share | it is what *all* current members of the ISR share; `min.insync.replicas` only decides whether it may move | [Written is not committed](#Deeper:-Written-is-not-committed), notebook 06 |
 # | followers learn the new high watermark at once, since a fetch can carry theirs (KIP-1166, 4.1) | still one fetch late for topic records; that field serves the controllers' own log | [How a record is committed](#How-a-record-is-committed), KIP-1166 |
 # | a follower cuts what is above its high watermark | the rule before 0.11, and it loses acknowledged records | [The oldest rule](#The-oldest-rule:-cut-at-your-own-high-watermark) |
-# | an acknowledged record cannot be truncated | with `acks=1` it can: X1, X2, X3 were, on a real Kafka | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
+# | an acknowledged record cannot be truncated | with `acks=1` it can: X1, X2 and X3 were truncated on real Kafka | [The same on a real Kafka](#The-same-on-a-real-Kafka) |
 
 # %% [markdown]
 # ## Deeper: What real Kafka does beyond this
 #
 # * Consumers use epochs, too: each remembers the epoch of the last record that it read, and after a
-#   leader change asks where that epoch ends. If its position is beyond that, the Java consumer goes
-#   back to the first offset at which the logs part. Only without a reset policy
+#   leader change asks where that epoch ends. If its position is beyond that end, the Java consumer
+#   goes back to the first offset at which the logs part. Only without a reset policy
 #   (`auto.offset.reset=none`) does it raise `LogTruncationException` (KIP-320).
 # * When the ISR is lost altogether, eligible leader replicas (KIP-966) and, in the end, an unclean
-#   election decide; then committed records can be lost, by this same truncation (notebook 06).
-# * The controllers replicate their own log with the same idea, but by majority vote; the diverging
-#   epoch in the fetch answer comes from there (KIP-595; notebook 05).
+#   election decide which broker leads; then committed records can be lost through this same
+#   truncation (notebook 06).
+# * The controllers replicate their own log on the same principle, but by majority vote; the
+#   diverging epoch in the fetch answer comes from there (KIP-595; notebook 05).
 # * With tiered storage a follower may have to rebuild its epoch checkpoint from remote segments
 #   (notebook 12).
-# * How a *producer* survives timeouts and new leaders without losing or duplicating a record:
-#   notebook 08.
+# * Notebook 08 shows how a *producer* survives timeouts and new leaders without losing or
+#   duplicating a record.

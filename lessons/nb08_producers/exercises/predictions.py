@@ -22,7 +22,7 @@ def lost_answer(answer: str, seen: Observed) -> str:
     if given == "A C":
         return "A record that is in the log can be read, whether or not its producer hears of it."
     if given == "A B C B":
-        return "C was sent only after B had its verdict, so the second B stands before C."
+        return "C was sent only after B had its verdict, so the second B is before C."
     return f"The record was sent {attempts} times, and the log holds {log}."
 
 

@@ -62,7 +62,7 @@ def explain(arguments: tuple, expected: str, seen: Any) -> str:
         )
     if expected == GAP and first <= newest:
         return (
-            f"{first} to {last} lies behind, but is not one of the batches remembered: the leader "
+            f"{first} to {last} came earlier, but is not one of the batches remembered: the leader "
             "cannot tell a repeat from a mistake."
         )
     if expected == GAP:
@@ -76,14 +76,14 @@ EXERCISE = Exercise(
     (
         "Three things may be asked: is it one of those remembered, does it follow the last one, "
         "is nothing known at all?",
-        "A repeat is the same first and last sequence, not only a number that lies behind.",
+        "A repeat is the same first and last sequence, not only a number that came earlier.",
         "First look for the pair of the two sequences in the list: then it is a duplicate. If not, "
         "the batch is stored in two cases: the list is empty, or its first sequence is one above "
         "the last sequence of the newest batch. All else is out of order.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, accept, explain),
     {
-        "all that lies behind is a repeat": "def accept(remembered, first, last):\n"
+        "all that came earlier is a repeat": "def accept(remembered, first, last):\n"
         "    if not remembered:\n        return 'store'\n"
         "    if first <= remembered[-1][1]:\n        return 'duplicate'\n"
         "    return 'store' if first == remembered[-1][1] + 1 else 'out of order'",

@@ -3,7 +3,8 @@
 #
 # A shop sends an order and gets no answer. Was the order stored? If the shop sends it again, there
 # may be two; if it does not, there may be none. This notebook loses answers, connections and
-# leaders on purpose, and shows which settings make that harmless and what no setting can do.
+# leaders on purpose, and shows which settings make those losses harmless and what no setting can
+# do.
 #
 # **What you will be able to do**
 #
@@ -13,11 +14,11 @@
 # * choose settings for a producer and its topic, and have them judged under faults
 #
 # **Time:** {minutes}. You need the in-sync replicas and the high watermark (notebook 06). A
-# producer sends records in *batches*, each for one partition. Python alone is enough; with a real
-# Kafka, most runs happen on both.
+# producer sends records in *batches*, each for one partition. Python alone is enough; if real Kafka
+# is available, most runs happen on both the engine and Kafka.
 #
-# Before each run below is a question. Answer it first; the run gives the verdict. Then change the
-# values at the top of the run's cell and run it again.
+# Each run below is preceded by a question. Answer it first; the run gives the verdict. Then change
+# the values at the top of the run's cell and run the cell again.
 #
 # ## An answer is lost
 #
@@ -70,22 +71,24 @@ panel
 
 # %% [markdown]
 # To the producer, a lost answer and a lost record look the same. The producer sends the batch
-# again, and nothing in the batch shows that it is the same one. The callback reports success, once.
+# again, and nothing in the batch shows that it is the same one. The callback reports success once.
 #
-# The panel shows that run. Click it, then use Home, the arrow keys and End; the producer is the
-# client at the top right. The panel opens at the step where the link is cut. Step on until the
-# answer to B is held at the cut. At that moment B is committed; only the producer does not know.
-# Press *kill* on 101 there: a second timeline begins. Does the next leader store B again?
+# The panel shows that run. Click the panel, then use Home, the arrow keys and End; the producer is
+# the client at the top right. The panel opens at the step where the link is cut. Step forward until
+# the answer to B is held at the cut. At that moment B is committed, but the producer does not know
+# it. Press *kill* on 101 at that step; a second timeline begins. Does the next leader store B
+# again?
 #
 # Set `idempotence = True` in the run above. The batch then carries the producer's id and a sequence
 # number, so the leader recognizes the repeat and answers it with the old offset.
 #
 # ## Several requests under way
 #
-# A producer does not wait for one answer before it sends the next request:
-# `max.in.flight.requests.per.connection` is 5. From here on, the same producer talks over sockets,
-# to the engine and, if there is one, to a real Kafka. `lab.both` lays the two outcomes side by
-# side, and an unexplained difference fails the cell.
+# A producer does not wait for one answer before it sends the next request. The setting
+# `max.in.flight.requests.per.connection` limits how many requests may be unanswered at once; its
+# default is 5. From here on, the same producer talks over sockets, to the engine and, if available,
+# to real Kafka. `lab.both` lays the two outcomes side by side, and an unexplained difference fails
+# the cell.
 
 # %% 08-3 tags=["stub", "predict"]
 lab.predict("08-3")
@@ -122,14 +125,15 @@ lab.verdict("08-3", outcome)
 # %% [markdown]
 # The Java client puts each failed batch back at the front of its queue: first A, then B in front of
 # A, and so on. With one request in flight the order holds. With idempotence it holds too: each
-# batch has a number, the client sorts by it, and the leader accepts only the next one. By default,
-# idempotence is on in the Java client and off in confluent-kafka: there you must set it.
+# batch has a number, the client sorts the batches by number, and the leader accepts only the next
+# number. By default, idempotence is on in the Java client and off in confluent-kafka, where you
+# must turn it on.
 #
 # ## Why five?
 #
 # For each producer, a partition remembers the last **five batches**: their first and last sequence
-# numbers and their offsets. That is why Kafka's client refuses six in flight with idempotence. Here
-# `checked=False` lets six pass, and the answers to all of them are lost.
+# numbers and their offsets. That is why Kafka's client refuses six requests in flight with
+# idempotence. Here `checked=False` allows six, and the answers to all six requests are lost.
 
 # %% 08-11 tags=["stub", "predict"]
 lab.predict("08-11")
@@ -167,12 +171,12 @@ display(outcome)
 lab.verdict("08-11", outcome)
 
 # %% [markdown]
-# A repeat of one of the five is answered with success. An older one looks like a mistake to the
-# leader, which answers `OUT_OF_ORDER_SEQUENCE_NUMBER`, as it does for a gap. So the producer
-# concludes that something is missing. It begins a new **producer epoch**, in which numbers start at
-# 0 again, and sends all six with new numbers, so the leader recognizes none of them. (This is the
-# producer's own epoch, not the leader epoch of notebook 06.) With five in flight, no repeat is ever
-# too old.
+# A repeat of one of those five batches is answered with success. A repeat of an older batch looks
+# like a mistake to the leader, which answers `OUT_OF_ORDER_SEQUENCE_NUMBER`, as it does for a gap.
+# So the producer concludes that something is missing. It begins a new **producer epoch**, in which
+# numbers start at 0 again, and resends all six batches with new numbers, so the leader recognizes
+# none of them. (This is the producer's own epoch, not the leader epoch of notebook 06.) With five
+# in flight, no repeat is ever too old.
 #
 # At work you see this from the broker's side. Below are the batch headers as Kafka's own tool
 # prints them, with `producerId`, `producerEpoch` and `baseSequence`, and what the leader logged.
@@ -190,9 +194,10 @@ lab.broker_log(cluster, 101, word)
 #
 # ## The clock of the client
 #
-# `retries` is 2147483647 and decides nothing. A clock does: `delivery.timeout.ms`, 120 s by
-# default, runs from the moment when the record is in its batch, and covers every attempt and every
-# pause. Here it is 600 ms, and during that time the leader cannot reach its followers.
+# `retries` is 2147483647 and decides nothing. What decides is a clock: `delivery.timeout.ms` (120 s
+# by default) runs from the moment when the record is in its batch, and covers every attempt and
+# every pause. Here the timeout is 600 ms, and during that time the leader cannot reach its
+# followers.
 
 # %% 08-12 tags=["stub", "predict"]
 lab.predict("08-12")
@@ -255,10 +260,11 @@ def too_late(outage_s=5, delivery_timeout_s=10):
 lab.slider(too_late, outage_s=range(1, 26), delivery_timeout_s=(2, 5, 10, 20))
 
 # %% [markdown]
-# Now set `fault = "request lost"`: you get the same exception, and no A. So a TimeoutException is a
-# third verdict besides *acknowledged* and *refused*: **unknown**. The record may be in the log, or
-# may still get there later, as above when the outage outlasts `delivery.timeout.ms`. (Kafka's
-# callback gets the same TimeoutException in both cases: treat it as unknown.)
+# Now set `fault = "request lost"`: you get the same exception, and no A in the log. So a
+# TimeoutException is a third verdict besides *acknowledged* and *refused*: **unknown**. The record
+# may be in the log, or may still get there later, as above when the outage outlasts
+# `delivery.timeout.ms`. (Kafka's callback gets the same TimeoutException in both cases, so treat
+# the outcome as unknown.)
 #
 # ## The application tries again
 #
@@ -301,13 +307,13 @@ lab.verdict("08-13", outcome)
 # Idempotence did its work: there were more requests than records. But it recognizes only a *batch*
 # that the client repeats. To the broker, a second `send()` is a second record with a number of its
 # own. Set `delivery.timeout.ms` so that the client retries for as long as the business can wait.
-# Send what fails after that to a place where a person decides, or to a reader that recognizes each
-# payment by its own id.
+# Send the records that fail after that to a place where a person decides, or to a reader that
+# recognizes each payment by its own id.
 #
 # ## The leader dies
 #
 # `acks` says what the leader waits for before it answers: nothing, its own append, or all the
-# in-sync replicas. `min.insync.replicas` says how many of these there must be.
+# in-sync replicas. `min.insync.replicas` says how many in-sync replicas there must be.
 
 # %% 08-14 tags=["stub", "predict"]
 lab.predict("08-14")
@@ -349,15 +355,15 @@ lab.verdict("08-14", outcome)
 
 # %% [markdown]
 # The election was clean and the topic has a minimum of two, yet two acknowledged records are gone:
-# only 101 had them. `min.insync.replicas` counts only with `acks=all`. With `acks = "all"`, B and C
-# are not acknowledged before 101 dies, so the producer sends them again, to 102, and idempotence
-# keeps the order.
+# only 101 had them. `min.insync.replicas` matters only with `acks=all`. With `acks = "all"`, B and
+# C are not acknowledged before 101 dies, so the producer resends them to 102, and idempotence keeps
+# the order.
 #
 # ## What safety costs
 #
-# The old recipe for order was one request in flight. To show its price, confluent-kafka now sends
-# one record per request, with the followers 20 ms away from the leader. (Docker cannot slow a link;
-# there the rates are higher.)
+# The old recipe for keeping records in order was one request in flight. To show its price,
+# confluent-kafka now sends one record per request, with the followers 20 ms away from the leader.
+# (Docker cannot slow a link, so the rates are higher there.)
 
 # %% 08-15 tags=["stub", "predict"]
 lab.predict("08-15")
@@ -392,20 +398,21 @@ display(outcome, measure.rates_drawn("Records per second", outcome, in_flights))
 lab.verdict("08-15", outcome)
 
 # %% [markdown]
-# A broker takes a connection's next request only when it has answered the last, so with `acks=all`
-# each of the five waits for the followers in turn. Having several in flight saves only the trip
-# from client to broker, which is short here; with the producer 2 ms away, exercise 08-7 measures a
-# different result. The real cost is `acks=all` itself, one round trip to the followers per request.
-# Batches win it back, because a request may carry thousands of records. With `acks=1` no request
-# waits for the followers, so those rows show how busy your machine is and change from run to run. A
-# consumer gains nothing from `acks=1`: with any `acks`, it reads only what every in-sync replica
-# has (Deeper: Copies).
+# A broker takes a connection's next request only when it has answered the last one, so with
+# `acks=all` each of the five requests waits for the followers in turn. Having several requests in
+# flight saves only the trip from client to broker, which is short here. With the producer 2 ms
+# away, exercise 08-7 measures a different result. The real cost is `acks=all` itself, one round
+# trip to the followers per request. Batches make up for it, because a request may carry thousands
+# of records. With `acks=1` no request waits for the followers, so the rows for `acks=1` show how
+# busy your machine is and change from run to run. A consumer gains nothing from `acks=1`: with any
+# `acks`, it reads only what every in-sync replica has (Deeper: Copies).
 #
 # ## Read the code that did it
 #
-# The first function shows how the leader recognizes a repeat, the second how it judges any other
-# sequence number. In the second, find the case in which any first number is right (the leader knows
-# nothing about this producer), and the one in which only 0 is (the producer has begun a new epoch).
+# The first function shows how the leader recognizes a repeat, and the second how it judges any
+# other sequence number. In the second, find the case in which any first number is right (the leader
+# knows nothing about this producer), and the one in which only 0 is right (the producer has begun a
+# new epoch).
 
 # %% code-broker tags=["read"]
 from engine.storage.producer_states import ProducerStates
@@ -417,9 +424,9 @@ lab.show(ProducerStates.find_duplicate, ProducerStates._check_sequence)
 #
 # Now you are the broker. Write down your answers, and see what the producer makes of them. Each
 # list waits until it has one request for each of its words, then answers them in order. You may
-# give several lists. After the last one every answer is `ok`. The words: `ok`, `again` (success, as
-# for a repeat), `drop` (stored, and the connection ends before the answer), `hang-up` (not stored,
-# and the connection ends), `silence` (stored, no answer), or an error's name such as
+# give several lists. After the last one every answer is `ok`. The words are `ok`, `again` (success,
+# as for a repeat), `drop` (stored, and the connection ends before the answer), `hang-up` (not
+# stored, and the connection ends), `silence` (stored, no answer), or an error's name such as
 # `NOT_ENOUGH_REPLICAS`.
 #
 # * `["drop"], ["again"]` loses an answer. What if you say `ok` to the repeat?
@@ -436,26 +443,26 @@ meets("A B C", ["NOT_ENOUGH_REPLICAS", gap, gap], client="engine")
 # %% [markdown]
 # ## Your turn
 #
-# Three exercises (a fourth is in *Deeper: One delivery*). Write your answer over the stub, run it,
-# then run the check. `lab.hint("08-4")` gives three hints and then a solution.
+# Here are three exercises (a fourth is in *Deeper: One delivery*). Replace the stub with your
+# answer, run it, then run the check. `lab.hint("08-4")` gives three hints and then a solution.
 #
 # **08-4, three verdicts.** `answers` lists the outcome of each attempt, in order, by Kafka's names:
 # `NONE` for success, `REQUEST_TIMED_OUT` for no answer in time and `NETWORK_EXCEPTION` for a lost
-# connection. It is empty if the record was never sent. Return `"acknowledged"`, `"refused"` or
-# `"unknown"`. `DUPLICATE_SEQUENCE_NUMBER` means that the record was stored so long ago that its
-# offset is forgotten. Six errors leave open whether that attempt was stored: no answer, no
+# connection. The list is empty if the record was never sent. Return `"acknowledged"`, `"refused"`
+# or `"unknown"`. `DUPLICATE_SEQUENCE_NUMBER` means that the record was stored so long ago that its
+# offset is forgotten. Six errors leave open whether the attempt stored the record: no answer, no
 # connection, `NOT_ENOUGH_REPLICAS_AFTER_APPEND`, and three that a leader may send after the append,
 # because it lost its leadership, the topic or the disk while it waited for its followers
 # (`NOT_LEADER_OR_FOLLOWER`, `UNKNOWN_TOPIC_OR_PARTITION` and `KAFKA_STORAGE_ERROR`).
 #
 # **08-5, the dedup window.** `remembered` holds one producer's last batches, at most five, oldest
-# first, each as `[first sequence, last sequence]`. A batch from `first` to `last` arrives, in the
+# first, each as `[first sequence, last sequence]`. A batch from `first` to `last` arrives in the
 # same epoch. Return `"store"`, `"duplicate"` or `"out of order"`.
 #
-# **08-7, settings for a ledger.** Nothing lost, nothing twice, nothing out of order, and as fast as
-# that allows with the producer 2 ms away from the leader. Writes continue while one of the three
-# brokers is down for its upgrade. The judge plays a tape of faults with your settings (*Deeper: One
-# fault tape*) and measures the rate.
+# **08-7, settings for a ledger.** Nothing may be lost, stored twice or put out of order, and
+# sending must be as fast as that allows with the producer 2 ms away from the leader. Writes must
+# continue while one of the three brokers is down for its upgrade. The judge plays a tape of faults
+# with your settings (*Deeper: One fault tape*) and measures the rate.
 
 
 # %% 08-4 tags=["stub"]
@@ -520,13 +527,12 @@ lab.check("08-7", ledger)
 #
 # <details><summary><b>1. How does a producer know that its data is safe, and what does it cost?</b></summary>
 # acks=all: the answer comes when every in-sync replica has the record, and min.insync.replicas says
-# how many of these there must be. It costs a round trip to the followers per request.
-# <i>Follow-up:</i> does acks=1 with min.insync.replicas=2 give half of that?
-# <b>Weak:</b> "acks=all waits for all brokers." <b>Good:</b> the whole current ISR, with the
-# minimum as the floor. <b>Strong:</b> adds that they have it in memory, not on disk, and that
-# acks=1 ignores the minimum. Evidence: <a href="#The-leader-dies">The leader dies</a>; loss, rate
-# and p99 of each acks in
-# <a href="#Deeper:-One-fault-tape">One fault tape</a>.
+# how many such replicas there must be. It costs a round trip to the followers per request.
+# <i>Follow-up:</i> does acks=1 with min.insync.replicas=2 give half of that? <b>Weak:</b> "acks=all
+# waits for all brokers." <b>Good:</b> the whole current ISR, with the minimum as the floor.
+# <b>Strong:</b> adds that the replicas have the record in memory, not on disk, and that acks=1
+# ignores the minimum. Evidence: <a href="#The-leader-dies">The leader dies</a>; loss, rate and p99
+# of each acks in <a href="#Deeper:-One-fault-tape">One fault tape</a>.
 # </details>
 # <details><summary><b>2. How does the broker tell a repeat from a new record?</b></summary>
 # By producer id, epoch and first sequence number of the batch, within one partition and among the
@@ -537,19 +543,20 @@ lab.check("08-7", ledger)
 # </details>
 # <details><summary><b>3. A callback gets a TimeoutException. What do you do?</b></summary>
 # The record may be in the log. Do not send it again without a way to recognize it: raise
-# delivery.timeout.ms, or keep the record aside and let the reader deduplicate by an id.
+# delivery.timeout.ms, or set the record aside and let the reader deduplicate by an id.
 # <i>Follow-up:</i> does idempotence help here? <b>Weak:</b> "retry." <b>Good:</b> says that the
 # outcome is unknown. <b>Strong:</b> explains why a second send() is a second record. Evidence:
 # <a href="#The-application-tries-again">The application tries again</a>.
 # </details>
 # <details><summary><b>4. What does order depend on?</b></summary>
-# One partition, one producer instance; and idempotence with up to five in flight, or one in flight
-# without it. <i>Follow-up:</i> what did one in flight cost in your measurement? <b>Weak:</b> "Kafka
-# keeps order." <b>Good:</b> per partition, and retries can change it. <b>Strong:</b> shows how a
-# lost connection reverses batches. Evidence: <a href="#Several-requests-under-way">Several
-# requests</a>.
+# One partition and one producer instance, and either idempotence with up to five requests in
+# flight, or one request in flight without idempotence. <i>Follow-up:</i> what did one in flight
+# cost in your measurement? <b>Weak:</b> "Kafka keeps order." <b>Good:</b> per partition, and
+# retries can change it. <b>Strong:</b> shows how a lost connection reverses batches. Evidence:
+# <a href="#Several-requests-under-way">Several requests</a>.
 # </details>
-# <details><summary><b>5. Asynchronous sending, or synchronous sending with acks=0: what differs?</b></summary>
+# <details><summary><b>5. Asynchronous sending, or synchronous sending with acks=0: what is the
+# difference?</b></summary>
 # send() is always asynchronous; waiting for its future is one choice, acks another. With acks=0
 # there is no answer to wait for. <i>Follow-up:</i> which of the two learns of a dead leader?
 # <b>Weak:</b> "acks=0 is synchronous." <b>Good:</b> separates the two. <b>Strong:</b> knows that
@@ -558,8 +565,8 @@ lab.check("08-7", ledger)
 # </details>
 # <details><summary><b>6. A producer logs NOT_ENOUGH_REPLICAS with 2147483630 attempts left. What happened?</b></summary>
 # <pre>Topic: orders  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101  Elr: 102  LastKnownElr:</pre>
-# The topic has min.insync.replicas=2. 103 left the ISR first, then 102, so 102 is eligible to lead
-# and 101 accepts no acks=all writes. The producer has made 17 attempts and continues until
+# The topic has min.insync.replicas=2. Broker 103 left the ISR first, then 102, so 102 is eligible
+# to lead and 101 accepts no acks=all writes. The producer has made 17 attempts and continues until
 # delivery.timeout.ms is over. Nothing is lost: start a broker. Evidence:
 # <a href="#Deeper:-Copies">Copies</a>.
 # </details>
@@ -598,24 +605,25 @@ display(DeliveryTimeline.of(lost["answers"], "shop"))
 
 # %% [markdown]
 # In the first picture, the leader was already frozen when the record was handed over. The record
-# waited in its batch for company (`linger.ms`), the first attempt waited for an answer
-# (`request.timeout.ms`), the client found out who leads now, and the second attempt succeeded. The
-# dashed frame is `delivery.timeout.ms`. The three are set to 20 ms, 1.5 s and 10 s here; the
-# defaults are 5 ms, 30 s and 120 s.
+# waited in its batch for more records (`linger.ms`), the first attempt waited for an answer
+# (`request.timeout.ms`), the client found out which broker was now the leader, and the second
+# attempt succeeded. The dashed frame is `delivery.timeout.ms`. The three settings are 20 ms, 1.5 s
+# and 10 s here; the defaults are 5 ms, 30 s and 120 s.
 #
-# In the second, the in-sync set stayed too small for `min.insync.replicas=2`. Every attempt is
-# refused at once, so the time goes into the pauses. Each is about twice as long as the one before:
-# `retry.backoff.ms=100` with jitter, up to `retry.backoff.max.ms`, 1 s (KIP-580; until 3.7 each was
-# 100 ms). The verdict is *refused*: no attempt can have been stored.
+# In the second, the in-sync set stayed too small for `min.insync.replicas=2`. Every attempt was
+# refused at once, so the time went into the pauses. Each pause is about twice as long as the one
+# before: they start at `retry.backoff.ms=100`, with jitter, and grow up to `retry.backoff.max.ms`,
+# 1 s (KIP-580; before 3.7 each was 100 ms). The verdict is *refused*: no attempt can have been
+# stored.
 #
 # In the third, no answer arrives, and `delivery.timeout.ms`, 5 s, ends the wait. The verdict is
-# *unknown*. With the requests lost instead, the producer sees the same. The line below the picture
-# shows what the two runs' logs hold.
+# *unknown*. With the requests lost instead, the producer sees the same thing. The line below the
+# picture shows what the two runs' logs hold.
 #
 # The next cell shows two cases on both sides. In the first, requests get no answer. In the second,
 # a record never gets into a batch, because `buffer.memory` is full or the topic is unknown. Then
-# `send()` itself blocks for `max.block.ms`, and `delivery.timeout.ms` has not begun. `retries` has
-# its default, which ends nothing.
+# `send()` itself blocks for `max.block.ms`, and `delivery.timeout.ms` has not begun to run.
+# `retries` has its default, which ends nothing.
 
 # %% time-runs-out tags=["both"]
 lab.both(scenes.time_runs_out)
@@ -638,7 +646,7 @@ Chart("A record a second, answers take 1.2 s", counts,
 #
 # **08-6, how many attempts.** No answer ever comes. An attempt takes `request_ms`; after the n-th
 # attempt the batch waits `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. An attempt begins
-# only if less than `delivery_ms` has passed. How many begin?
+# only if less than `delivery_ms` has passed. How many attempts begin?
 
 
 # %% 08-6 tags=["stub"]
@@ -662,8 +670,8 @@ lab.check("08-6", tries)
 # %% [markdown]
 # ## Deeper: Numbers
 #
-# Producer ids, epochs and sequence numbers as they are written, and each of the leader's rules,
-# tested with batches whose numbers we choose.
+# The runs show producer ids, epochs and sequence numbers as they are written, and test each of the
+# leader's rules with batches whose numbers we choose.
 
 # %% numbers tags=["both"]
 display(lab.both(scenes.numbers))
@@ -671,16 +679,16 @@ lab.both(scenes.window)
 
 # %% [markdown]
 # A producer asks for an id only with idempotence; without it the field is -1. Its numbers start at
-# 0 per partition, and the next batch starts where the last one ended: C, D and E are one batch. Two
-# sends of the same value, B, are two records with two numbers. Another producer instance has
+# 0 in each partition, and the next batch starts where the last one ended. C, D and E are one batch.
+# Two sends of the same value, B, are two records with two numbers. Another producer instance has
 # another id.
 #
-# A repeat of one of the last five is a success, and the log does not grow. A batch that comes too
-# early is refused; sent again after the missing one, it is stored. A higher epoch begins a new
-# sequence; an older epoch is refused, because its producer was replaced. A producer that the
+# A repeat of one of the last five batches is a success, and the log does not grow. A batch that
+# comes too early is refused; sent again after the missing one, it is stored. A higher epoch begins
+# a new sequence; an older epoch is refused, because its producer was replaced. A producer that the
 # partition does not know may begin with any number.
 #
-# Here are the core's faults once more, with five ways to send: the answer to B is lost, then the
+# Here five ways to send meet the core's faults once more: the answer to B is lost, and then the
 # connection that carries C, D and E.
 
 # %% lost-on-the-way tags=["both"]
@@ -690,10 +698,10 @@ lab.both(scenes.lost_on_the_way)
 # With `retries=0` the order is kept, but records are lost. With idempotence the second B has the
 # first one's number, and the leader answers with success.
 #
-# This memory is not the leader's alone. Followers fill theirs from the batches that they copy, so a
-# new leader judges a retry correctly at once. (After a crash it is rebuilt from the log, with
-# `.snapshot` files as a shortcut; it is forgotten after a day of silence,
-# `producer.id.expiration.ms`.)
+# The memory of the last five batches is not the leader's alone. Followers fill their own from the
+# batches that they copy, so a new leader judges a retry correctly at once. (After a crash it is
+# rebuilt from the log, with `.snapshot` files as a shortcut; it is forgotten after a day without a
+# batch from the producer, `producer.id.expiration.ms`.)
 
 # %% failover tags=["sim"]
 from lessons.nb08_producers import virtual_runs
@@ -713,20 +721,21 @@ virtual_runs.named_case("kip-360")
 
 # %% [markdown]
 # D and E were acknowledged by the last in-sync replica, which then died; an unclean election made
-# 102, which has neither, the leader. F arrives with sequence 5 where 3 is expected. Before KIP-360
-# (2.5) the Java client failed F and went on under a new id. Now it begins a new epoch and sends F
-# in it. D and E stay lost either way, and no error reported it.
+# 102 the leader, although it has neither record. F arrives with sequence 5 where 3 is expected.
+# Before KIP-360 (2.5) the Java client failed F and continued under a new id. Now it begins a new
+# epoch and sends F in that epoch. D and E stay lost either way, and no error reported the loss.
 #
-# The second table is another case from the same KIP: a broker had forgotten a long-silent producer,
-# answered `UNKNOWN_PRODUCER_ID`, and refused a record though none was missing. A 4.3 broker accepts
-# any first sequence number from a producer that it does not know. The producer's rule is
-# `Idempotence.may_retry` in `engine/client/idempotence.py`.
+# The second table shows another case from the same KIP: a broker had forgotten a long-silent
+# producer, answered `UNKNOWN_PRODUCER_ID`, and refused a record though none was missing. A 4.3
+# broker accepts any first sequence number from a producer that it does not know. The producer's
+# rule is `Idempotence.may_retry` in `engine/client/idempotence.py`.
 
 # %% [markdown]
 # ## Deeper: Copies
 #
-# `min.insync.replicas` while brokers leave; `retries=0` against the default; and who gains from a
-# weak `acks`. On a real Kafka these runs stop and start brokers and take half a minute each.
+# The runs are about `min.insync.replicas` while brokers leave, about `retries=0` against the
+# default, and about who gains from a weak `acks`. On real Kafka these runs stop and start brokers
+# and take half a minute each.
 
 # %% minimum tags=["both"]
 lab.both(scenes.minimum)
@@ -734,7 +743,7 @@ lab.both(scenes.minimum)
 # %% [markdown]
 # With an ISR of one, `acks=all` is refused and `acks=1` is accepted. Then 101 dies, 102 leads, and
 # the record that was accepted with `acks=1` is gone. `acks=all` waits for the whole current ISR,
-# even if it is one broker; the minimum is what makes it refuse.
+# even if it is one broker; the minimum is what makes the leader refuse the write.
 
 # %% retries tags=["both"]
 lab.both(scenes.retries)
@@ -756,23 +765,25 @@ display(outcome, measure.times_drawn("Milliseconds after send()", outcome))
 # %% [markdown]
 # ## Deeper: The application's part
 #
-# Waiting for each answer, `acks`, and what to do with records that failed.
+# The runs are about waiting for each answer, about `acks`, and about what to do with records that
+# failed.
 
 # %% styles tags=["both"]
 display(lab.both(scenes.styles))
 lab.both(scenes.dead_letters)
 
 # %% [markdown]
-# With `acks=0` all four are reported as successes, but three of them are stored nowhere, and the
-# offset is -1. There is no answer, and no request is repeated. With `acks=all` the client sends
-# them again. Waiting for each answer is a separate choice: it costs a round trip per record, and
-# batches stay small. It decides when the application learns of a failure; `acks` decides whether it
-# does at all.
+# With `acks=0` all four records are reported as successes, but three of them are stored nowhere,
+# and the offset is -1. There is no answer, and no request is repeated. With `acks=all` the client
+# resends the three. Waiting for each answer is a separate choice: it costs a round trip per record,
+# and batches stay small. Waiting decides when the application learns of a failure; `acks` decides
+# whether it learns of it at all.
 #
 # The second table shows an outage that outlasts `delivery.timeout.ms`. A handler that only prints
-# loses such records; this one keeps them. Stored plus kept is everything; the overlap is a record
-# that was *unknown* but had been stored. The client's metric `record-error-rate` counts such
-# failures over a sliding window. In a healthy system it is 0; alert on anything else.
+# the error loses such records, but this one keeps them. Together, the stored and the kept records
+# are all that were sent; the overlap is a record that was *unknown* but had been stored. The
+# client's metric `record-error-rate` counts such failures over a sliding window. In a healthy
+# system it is 0; alert on anything else.
 
 # %% [markdown]
 # ## Deeper: One fault tape
@@ -780,8 +791,8 @@ lab.both(scenes.dead_letters)
 # Five producers live through the same faults, and the history checker compares what was promised
 # with what is there. *blind* is `acks=0` and *fast* is `acks=1`, both without idempotence. *old* is
 # the recipe from before idempotence: `acks=all` and one request in flight. *default* and *safe* are
-# Kafka's client as it is. The topic for *default* has `min.insync.replicas=1`; all the others have
-# 2.
+# Kafka's client with its default settings. The topic for *default* has `min.insync.replicas=1`; all
+# the others have 2.
 #
 # The last two columns are measured without a fault, with the producer 2 ms away from the leader:
 # records per second, and the 99th percentile of the time to a callback.
@@ -799,24 +810,26 @@ display(fault_tape.table(judged, costs))
 HistoryView(judged["fast"].findings)
 
 # %% [markdown]
-# An answer is lost (D), a connection breaks with two requests on it (E F), the leader is cut off
-# from its followers, goes on alone (G H), then dies. Where no replica may lead, an operator allows
-# an unclean election. All fifty records were reported as successes, so no application noticed
-# anything. The checker proves each anomaly with the few operations that contradict each other.
+# An answer is lost (D), and a connection breaks with two requests on it (E F). The leader is cut
+# off from its followers, carries on alone (G H), and then dies. Where no replica may lead, an
+# operator allows an unclean election. All fifty records were reported as successes, so no
+# application noticed anything. The checker proves each anomaly with the few operations that
+# contradict each other.
 #
-# Each recipe except *safe* breaks at a different link. *blind* hears of no loss. *fast* loses G and
-# H in a clean election, because `acks=1` never asks for the minimum. *default* loses them in an
+# Each recipe except *safe* breaks at a different point. *blind* hears of no loss. *fast* loses G
+# and H in a clean election, because `acks=1` never asks for the minimum. *default* loses them in an
 # unclean one, with a minimum of 1. *old* loses nothing, but stores D twice and is the slowest. With
 # *safe* the lone leader did not acknowledge G and H, so every acknowledged record is on the
 # followers too. (In virtual time a producer learns of a dead broker from its next request, so
 # *blind* loses I as well.)
 #
-# A consumer has a link too. The producer's `acks` say when a write counts; a consumer's commit says
-# what it need not read again, and can lose a record that is safe in the log (notebook 10).
+# A consumer has a weak point, too. The producer's `acks` say when a write counts; a consumer's
+# commit says what it need not read again, and can lose a record that is safe in the log (notebook
+# 10).
 #
-# Now the same tape on sockets: brokers are killed, links are cut, an unclean election is held.
-# Allow half a minute. The first table shows the cost there without faults. The producer is near the
-# leader there.
+# Now the same tape runs on sockets: brokers are killed, links are cut, and an unclean election is
+# held. Allow half a minute. The first table shows the cost on sockets without faults, with the
+# producer near the leader.
 
 # %% fault-tape-both tags=["both"]
 display(lab.both(scenes.without_a_fault))
@@ -827,8 +840,8 @@ outcome
 # %% [markdown]
 # ## Deeper: Settings and errors
 #
-# What Kafka's own producer says about its settings (from the 4.3.1 jar, if it is there), and the
-# errors.
+# The tables show what Kafka's own producer says about its settings (from the 4.3.1 jar, if
+# available), and the errors.
 
 # %% defaults tags=["live"]
 from lessons.nb08_producers import producer_config
@@ -837,13 +850,13 @@ producer_config.compared()
 
 # %% [markdown]
 # `acks=1` or `retries=0` turns idempotence off with one INFO line in the log, unless you asked for
-# it explicitly; six in flight is refused in either case. `delivery.timeout.ms` must not be less
-# than `linger.ms` and `request.timeout.ms` together.
+# idempotence explicitly; six requests in flight are refused in either case. `delivery.timeout.ms`
+# must not be less than `linger.ms` and `request.timeout.ms` together.
 #
 # librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
 # requests may be in flight, and `delivery.timeout.ms` is called `message.timeout.ms` and lasts five
-# minutes. A gap that nothing explains is then fatal for the producer, where Java's begins a new
-# epoch.
+# minutes. With idempotence on, a gap that nothing explains is fatal for librdkafka's producer,
+# where Java's begins a new epoch.
 
 # %% errors tags=["both"]
 from lessons.nb08_producers import error_scenes
@@ -854,12 +867,12 @@ lab.both(error_scenes.errors_on_the_wire)
 # %% [markdown]
 # *Sent again* is what the protocol calls retriable. *May be stored* decides between refused and
 # unknown. Three errors say yes there, although they mostly come before the append: with `acks=all`
-# they also come from a leader that loses leadership, topic or disk while it waits for its
-# followers.
+# they also come from a leader that loses its leadership, the topic or the disk while it waits for
+# its followers.
 #
-# For the last column the engine's producer gets that answer once. Temporary errors cost a second
-# request; final ones fail the record at the first. A topic that is not there may still appear: the
-# client keeps asking for it until `max.block.ms` is over.
+# For the last column, the engine's producer gets each error once. A temporary error costs a second
+# request; a final one fails the record at the first. A topic that is not there may still appear, so
+# the client keeps asking for it until `max.block.ms` is over.
 
 # %% [markdown]
 # ## Deeper: Source check
@@ -868,10 +881,10 @@ lab.both(error_scenes.errors_on_the_wire)
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | `acks=1` is the default, idempotence is opt-in | `acks=all` and idempotence are the Java defaults since 3.0 (KIP-679); librdkafka's idempotence is still off | [Settings](#Deeper:-Settings-and-errors) |
+# | `acks=1` is the default, idempotence is opt-in | `acks=all` and idempotence have been the Java defaults since 3.0 (KIP-679); librdkafka's idempotence is still off | [Settings](#Deeper:-Settings-and-errors) |
 # | `retries` bounds the attempts | a clock does: `delivery.timeout.ms`, since 2.1 (KIP-91) | [The clock](#The-clock-of-the-client) |
-# | `retry.backoff.ms` is the pause between attempts | the first one; they double up to `retry.backoff.max.ms`, with jitter, since 3.7 | [One delivery](#Deeper:-One-delivery) |
-# | for order set `max.in.flight.requests.per.connection=1` | only without idempotence; and librdkafka overtakes even then, while a batch waits | [Several requests](#Several-requests-under-way), [Break it](#Break-it) |
+# | `retry.backoff.ms` is the pause between attempts | only the first pause; from 3.7 on, the pauses double up to `retry.backoff.max.ms`, with jitter | [One delivery](#Deeper:-One-delivery) |
+# | to keep records in order, set `max.in.flight.requests.per.connection=1` | needed only without idempotence; and even then, in librdkafka a later batch overtakes one that waits | [Several requests](#Several-requests-under-way), [Break it](#Break-it) |
 # | each message has a producer id and a sequence number | the batch's header holds them once | [Why five?](#Why-five?) |
 # | the broker keeps five messages per partition | five batches per producer and partition | [Numbers](#Deeper:-Numbers) |
 # | the broker rejects the second copy, and the application sees DuplicateSequenceException | a repeat is answered as success; an older one is `OUT_OF_ORDER_SEQUENCE_NUMBER`; the client takes `DUPLICATE_SEQUENCE_NUMBER` for success | [Numbers](#Deeper:-Numbers), [Break it](#Break-it) |
@@ -881,13 +894,13 @@ lab.both(error_scenes.errors_on_the_wire)
 # | `acks=all` waits for a quorum | for the whole current ISR, even if it is one broker | [Copies](#Deeper:-Copies) |
 # | after a TimeoutException sleep and send again | that stores a second record, idempotence or not; and a published loop of this kind never ends, because at its limit it only doubles the pause | [The application](#The-application-tries-again) |
 # | weaker `acks` make data available sooner | a consumer reads at the same moment | [Copies](#Deeper:-Copies) |
-# | an unknown producer is a fatal error | it failed a record and cost the id, and was fatal for transactions only; since KIP-360 neither | [When the sequence breaks](#Deeper:-When-the-sequence-breaks) |
+# | an unknown producer is a fatal error | before KIP-360 it failed a record and cost the producer its id, and was fatal only for transactions; now it does none of this | [When the sequence breaks](#Deeper:-When-the-sequence-breaks) |
 # | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [Settings](#Deeper:-Settings-and-errors) |
-# | a broker that enforces a quota delays its answer | since KIP-219 it answers at once, names a throttle time, and reads nothing more from that connection until it is over | notebook 04 |
+# | a broker that enforces a quota delays its answer | from KIP-219 on, it answers at once, names a throttle time, and reads nothing more from that connection until that time is over | notebook 04 |
 #
-# **What real Kafka does beyond this.** Writing to several partitions in one step, also together
+# **What real Kafka does beyond this.** Writing to several partitions in one step, even together
 # with a consumer's offsets, takes transactions (notebook 11). The Java client does its sending in
 # an I/O thread; a callback that blocks stops every delivery. With
-# `partitioner.availability.timeout.ms` above 0 (the default turns this off), it also leaves out a
-# silent broker's partitions when it may choose. A reader that must not act twice needs an id in the
-# record, and a check before the effect (notebook 10).
+# `partitioner.availability.timeout.ms` above 0 (the default turns this off), the client also skips
+# a silent broker's partitions when it is free to choose. A reader that must not act twice needs an
+# id in the record, and a check before the effect (notebook 10).

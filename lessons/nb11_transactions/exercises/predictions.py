@@ -23,12 +23,12 @@ def first_offset(seen: Observed) -> object:
 
 def second_debit(answer: str, seen: Observed) -> str:
     log, at = seen["the log of partition 0"], first_offset(seen)
-    stands = ", ".join(f"{offset} {entry}" for offset, entry in enumerate(log))
+    entries = ", ".join(f"{offset} {entry}" for offset, entry in enumerate(log))
     if answer == "0" and at != 0:
-        return f"{at}: offset 0 has the lost debit, which was aborted. The log is {stands}."
+        return f"{at}: offset 0 has the lost debit, which was aborted. The log is {entries}."
     if answer == "1" and at == 2:
-        return f"{at}: the abort marker has an offset too. The log is {stands}."
-    return f"{at}. The log is {stands}."
+        return f"{at}: the abort marker has an offset too. The log is {entries}."
+    return f"{at}. The log is {entries}."
 
 
 def stable(answer: str, seen: Observed) -> str:

@@ -57,7 +57,7 @@ def explain(arguments: tuple[Any, ...], expected: Any, seen: Any) -> str:
             return f"{more[0]} is part of a transaction that was aborted."
         if producer and not later:
             return f"The transaction of {more[0]} is still open."
-        return f"{more[0]} stands behind the first record of an open transaction."
+        return f"{more[0]} comes after the first record of an open transaction."
     if missing := [each for each in expected if each not in seen]:
         return f"{missing[0]} is missing: it is plain or committed, and before the LSO."
     return "The order is that of the log."

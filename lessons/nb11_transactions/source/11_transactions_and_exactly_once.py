@@ -3,8 +3,8 @@
 #
 # Alice pays Bob 10. An application reads the transfer, books *Alice -10*, books *Bob +10*, and
 # commits its offset. These are three writes, to three partitions, and a process can die between any
-# two of them. A **transaction** makes them one: either all of them count, or none. This notebook
-# shows how Kafka does that.
+# two of them. A **transaction** makes them one unit: either all of them count, or none of them
+# does. This notebook shows how Kafka does that.
 #
 # **What you will be able to do**
 #
@@ -13,14 +13,14 @@
 # * write an application that reads, books and commits so that each input counts once
 # * say what happens to an instance that wakes up too late, and what a transaction covers
 #
-# **Time:** {minutes}. You need notebook 10 (offsets) and a producer's id and epoch (notebook 08).
-# Python alone is enough; with a real Kafka, most runs happen on both.
+# **Time:** {minutes}. You need to know about offsets (notebook 10) and about a producer's id and
+# epoch (notebook 08). Python alone is enough; with real Kafka, most runs happen on both sides.
 #
 # ## Without a transaction
 #
 # `transfers` holds what customers want. `accounts` has Alice's bookings in partition 0 and Bob's in
 # partition 1. A teller is an application with a consumer for the first topic and a producer for the
-# second. A crash here means that this teller is no longer used; a second one starts at the
+# second. A crash here means that a teller is no longer used, and a second teller starts at the
 # committed offset. The producers are idempotent (notebook 08).
 
 # %% doorway tags=["setup"]
@@ -74,9 +74,10 @@ lab.verdict("11-1", outcome)
 #
 # ## A transfer whose teller dies
 #
-# A producer with a `transactional.id` may begin a transaction, write to any partitions, and commit
-# or abort. With `send_offsets_to_transaction`, the group's offset becomes part of it. A reader with
-# `isolation.level=read_committed` gets no records from a transaction that was not committed.
+# A producer with a `transactional.id` may begin a transaction, write to any partitions, and then
+# commit or abort the transaction. With `send_offsets_to_transaction`, the group's offset becomes
+# part of the transaction. A reader with `isolation.level=read_committed` gets no records from a
+# transaction that has not been committed.
 #
 # The first teller begins a transaction, debits Alice, and dies. The second one has the same
 # `transactional.id`, and does the whole transfer.
@@ -133,45 +134,48 @@ panel
 
 # %% [markdown]
 # Nothing was rolled back. The lost debit stays in the log for good, followed by an ABORT
-# **marker**. When the second teller started, it called `init_transactions`; the coordinator found
-# the open transaction, and had the partition's leader write the marker. A commit puts a COMMIT
-# marker into each partition of the transaction. Markers take offsets, but no reader gets a marker.
-# So gaps in the offsets are normal.
+# **marker**. When the second teller started, it called `init_transactions`. The coordinator found
+# the open transaction and had the partition's leader write the marker. A commit puts a COMMIT
+# marker into each partition of the transaction. Markers take up offsets, but no reader gets a
+# marker, so gaps in the offsets are normal.
 #
 # A Fetch answer carries a list of aborted transactions (producer id and first offset), and the
-# *client* skips their records. A client with `read_uncommitted` gets them. That level is the
-# default in the Java client and in Kafka's tools; confluent-kafka's default is `read_committed`.
+# *client* skips their records. A client with `read_uncommitted` gets those records.
+# `read_uncommitted` is the default in the Java client and in Kafka's tools, but confluent-kafka's
+# default is `read_committed`.
 #
 # ## The same transfer, step by step
 #
 # The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the
 # id's state in an internal topic, `__transaction_state`. The panel above shows the whole story in
 # virtual time, with the id *transfer*: *app* dies after the debit, and *app-2* makes the whole
-# transfer. The panel opens at the decision. Click it; the arrow keys step, Home goes to the start.
+# transfer. The panel opens at the decision. Click the panel; then the arrow keys step through the
+# story, and Home goes back to the start.
 #
 # In the panel, `p0 e2` is a producer id and an epoch, HW is the high watermark, and LSO is the
 # offset where a reader with read_committed has to stop for now. An id is in *PrepareEpochFence*
-# while its next instance ends what the last one left open, and *Dead* when it is forgotten.
+# while its next instance ends the transaction that the previous one left open. An id is *Dead* when
+# it is forgotten.
 #
 # What *app-2* does:
 #
 # 1. It calls `init_transactions` to ask the coordinator for its producer id and **epoch**. The
 #    transaction that *app* left open is aborted.
 # 2. It debits Alice, in partition 0. Before the record is accepted, the coordinator writes down
-#    that this partition takes part: *Ongoing*. The record is in the log at once. The same happens
-#    for Bob, in partition 1.
+#    that this partition takes part, and the state is now *Ongoing*. The record goes into the log at
+#    once. The same happens for Bob, in partition 1.
 # 3. It adds the group's offset to the transaction, as a record in `__consumer_offsets`, here in
 #    partition 7.
-# 4. It commits. The coordinator writes *PrepareCommit*: from here on the outcome is fixed.
+# 4. It commits. The coordinator writes *PrepareCommit*. From here on, the outcome is fixed.
 # 5. The coordinator has a marker written into each of the three partitions, and readers downstream
-#    get the records. Then it writes *CompleteCommit*.
+#    get the records. Then the coordinator writes *CompleteCommit*.
 #
 # ## Behind an open transaction
 #
 # Partition 0 gets five entries, in this order: *before*, written without a transaction; *held*, in
-# a transaction that stays open; *paid*, in another producer's transaction, and its commit marker;
-# *behind*, again without a transaction. The **last stable offset** (LSO) is where a reader with
-# read_committed has to stop.
+# a transaction that stays open; *paid*, in another producer's transaction; that transaction's
+# commit marker; and *behind*, again without a transaction. The **last stable offset** (LSO) is
+# where a reader with read_committed has to stop.
 
 # %% 11-3 tags=["stub", "predict"]
 lab.predict("11-3")
@@ -241,9 +245,9 @@ lab.slider(late_commit, commit_after_s=range(1, 51), timeout_s=(5, 10, 20, 40))
 # Otherwise it would have to come back for *held*, and would read out of order.
 #
 # So one slow producer holds up every such reader of the partition. Their lag grows, although
-# nothing is wrong with them. The wait ends with `transaction.timeout.ms` (60 s by default, at most
-# the broker's `transaction.max.timeout.ms`, 15 minutes): then the coordinator aborts the
-# transaction, and refuses a later commit. It checks for such transactions every 10 s (see the
+# nothing is wrong with them. The wait ends after `transaction.timeout.ms` (60 s by default; at most
+# the broker's `transaction.max.timeout.ms`, which is 15 minutes). The coordinator then aborts the
+# transaction, and refuses a later commit. It checks for timed-out transactions every 10 s (see the
 # sliders), so readers may wait up to 10 s longer.
 #
 # ### What an engineer sees
@@ -264,15 +268,16 @@ till.abort_transaction(bank.PATIENCE_S)
 lab.broker_log(cluster, in_the_log.coordinator_of(cluster, "till-7"), "till-7")
 
 # %% [markdown]
-# It is *Ongoing*, in two partitions, and has been open for `TransactionDurationMs`. If readers are
-# stuck, look for the transaction that has been open the longest. (A transaction that no coordinator
-# knows about is another matter: [A transaction that hangs](#Deeper:-A-transaction-that-hangs).)
+# The transaction is *Ongoing*, in two partitions, and has been open for `TransactionDurationMs`. If
+# readers are stuck, look for the transaction that has been open the longest. (A transaction that no
+# coordinator knows about is another matter; see [A transaction that
+# hangs](#Deeper:-A-transaction-that-hangs).)
 #
 # ## The first teller wakes up
 #
-# The first teller is not dead. A long garbage collection paused it while a second one started with
-# the same `transactional.id`, booked the transfer, and committed. Now the first one wakes up in the
-# middle of its transaction. It books *Bob +10* and commits.
+# The first teller is not dead. A long garbage collection paused it while a second teller started
+# with the same `transactional.id`, booked the transfer, and committed. Now the first teller wakes
+# up in the middle of its transaction. It books *Bob +10* and commits.
 
 # %% 11-4 tags=["stub", "predict"]
 lab.predict("11-4")
@@ -322,8 +327,8 @@ lab.verdict("11-4", outcome)
 # successor must have the same name.
 #
 # In a consumer group, a partition may also move to *another* instance, which has its own name and
-# so does not fence the first one. Then the group helps: `send_offsets_to_transaction` takes the
-# consumer's group metadata, and the group's coordinator refuses a member from an old generation
+# so does not fence the first one. In that case the group helps: `send_offsets_to_transaction` takes
+# the consumer's group metadata, and the group's coordinator refuses a member from an old generation
 # (KIP-447). So one name for each instance is enough. The first teller above sends no offsets, so
 # only its name protects the accounts. With offsets, a stable name buys a quick recovery: an open
 # transaction ends at once.
@@ -331,10 +336,10 @@ lab.verdict("11-4", outcome)
 # ## A crash at every step
 #
 # Two loops read transfers, write a result for each, and commit the group's offset. `apart` commits
-# it through the consumer. In `together`, each transfer has its own transaction, and the offset is
-# part of it. `lab.crash_test` runs a loop in a process of its own, kills it with SIGKILL after one
-# of its lines, and starts it again; then it does the same for the next line. A result counts if a
-# reader with read_committed finds it in the end.
+# the offset through the consumer. In `together`, each transfer has its own transaction, and the
+# offset is part of it. `lab.crash_test` runs a loop in a process of its own, kills the process with
+# SIGKILL after one of the loop's lines, and starts the loop again; then it does the same for the
+# next line. A result counts if a reader with read_committed finds it in the end.
 
 
 # %% loops tags=["setup"]
@@ -399,20 +404,21 @@ display(*crashed["engine"].values(), outcome)
 lab.verdict("11-5", outcome)
 
 # %% [markdown]
-# The mark to the left of each line shows what the crash after it did. In `apart`, a crash between
-# the result and the offset commit does harm: the next start reads the transfer again and writes a
-# second result. With the commit first, a crash between the two would lose a transfer.
+# The mark to the left of each line shows what the crash after that line did. In `apart`, a crash
+# between the result and the offset commit does harm: the restarted loop reads the transfer again
+# and writes a second result. With the commit first, a crash between the two would lose a transfer.
 #
-# In `together`, the result and the offset share one fate. An abort leaves the offset where it was,
-# and the next start reads the same transfer again: it is *processed* twice and *counts* once. That
-# is what exactly-once means here. The price is a commit for each transfer; in exercise 11-12
-# several share one. (The dot marks a number that differs from run to run.)
+# In `together`, the result and the offset share the same fate. An abort leaves the offset where it
+# was, and the restarted loop reads the same transfer again: the transfer is *processed* twice but
+# *counts* once. That is what exactly-once means here. The price is a commit for each transfer; in
+# exercise 11-12, several transfers share one commit. (The dot marks a number that differs from run
+# to run.)
 #
 # ## An e-mail in the transaction
 #
 # The teller also sends Bob an e-mail for each transfer. For a transfer of 10, it sends the e-mail
 # and then commits; for one of 20, it commits first. The first teller for each transfer crashes
-# between the two. A second one goes on from the committed offset.
+# between the two steps. A second teller continues from the committed offset.
 
 # %% e-mail tags=["both"]
 tellers = ("crashes", "lives")  # also only ("lives",)
@@ -449,19 +455,19 @@ display(outcome)
 
 # %% [markdown]
 # A transaction covers records in one Kafka cluster, offsets included, and nothing else. An abort
-# does not recall an e-mail, and if the commit comes first, a crash loses it. No order is safe. For
-# other systems there are two ways:
+# does not recall an e-mail, and if the commit comes first, a crash loses the e-mail. Neither order
+# is safe. For other systems, there are two solutions:
 #
 # * Give the effect a key that the other system checks, such as the transfer's id (notebook 10).
 # * **Outbox**: write the event into a table, in the same database transaction as the row that it
-#   describes. A connector reads the table's log and writes to Kafka, at least once. The reader
-#   removes copies by the event's id. (Not run here; the other direction is, in [Into a
-#   database](#Deeper:-Into-a-database).)
+#   describes. A connector reads the table's log and writes each event to Kafka at least once. The
+#   reader removes copies by the event's id. (This is not run here, but the other direction is, in
+#   [Into a database](#Deeper:-Into-a-database).)
 #
 # ## Read the code that did it
 #
-# Below is what the coordinator does with a commit or an abort, and with an id that starts again;
-# the LSO's rule follows.
+# Below is what the coordinator does with a commit or an abort, and with a producer that starts
+# again under the same id. The LSO's rule follows.
 
 # %% code tags=["read"]
 from engine.coordinators.transactions import requests
@@ -472,8 +478,8 @@ lab.show(requests.end_transaction, requests.fence, Log.last_stable_offset)
 # %% [markdown]
 # ## Break it
 #
-# A producer with the id *transfer* runs in its own process, on the running brokers. Three things to
-# try:
+# A producer with the id *transfer* runs in its own process, against the running brokers. Here are
+# three things to try:
 #
 # * **begin**, **send**, **kill** the producer; then **+ a second producer**. Who writes the ABORT?
 # * **begin**, **send**, **+ a second producer**; then **commit** with the first one.
@@ -490,18 +496,18 @@ live
 
 # %% [markdown]
 # A coordinator's successor reads `__transaction_state`. Once *PrepareCommit* is replicated there,
-# the successor finishes the commit, even without the producer.
+# the successor finishes the commit even without the producer.
 #
 # ## Your turn
 #
-# Write your answer over the stub, run it, then run the check. `lab.hint("11-7")` gives three hints
-# and then a solution. A smaller exercise, 11-9, is in [Names, ids and
+# Replace the stub with your answer, run it, then run the check. `lab.hint("11-7")` gives three
+# hints and then a solution. A smaller exercise, 11-9, is in [Names, ids and
 # epochs](#Deeper:-Names,-ids-and-epochs).
 #
 # **11-7, the last stable offset.** `transactions` is a list of `(first, marker)`: the offset of a
-# transaction's first record in this partition, and that of its marker, or `None` while it is open.
-# A marker counts once it is replicated, that is, when it is below the high watermark. Return the
-# last stable offset.
+# transaction's first record in this partition, and that of its marker, or `None` while the
+# transaction is open. A marker counts once it is replicated, that is, once it is below the high
+# watermark. Return the last stable offset.
 
 
 # %% 11-7 tags=["stub"]
@@ -523,9 +529,9 @@ lab.check("11-7", last_stable_offset)
 
 # %% [markdown]
 # **11-8, what read_committed gets.** `log` is a list of `(producer, entry)` in log order. The
-# producer `""` writes plain records. The entries `"COMMIT"` and `"ABORT"` are markers of that
-# producer; all others are records. The whole log is replicated. Return the records that a reader
-# with read_committed gets now.
+# producer `""` writes plain records. The entries `"COMMIT"` and `"ABORT"` are markers of the
+# producer in the same pair; all other entries are records. The whole log is replicated. Return the
+# records that a reader with read_committed gets now.
 
 
 # %% 11-8 tags=["stub"]
@@ -555,10 +561,10 @@ lab.check("11-8", read_committed)
 # %% [markdown]
 # **11-12, several at a time.** Write a loop for `lab.crash_test` that reads from the topic `topic`
 # and writes to the topic `results`. For each transfer, write one record with the transfer's value.
-# Each transfer has to count exactly once, even when a teller stands still and a second one takes
-# over, and twelve transfers may take at most four transactions. An exception that leaves the loop
-# is fine: the application is started again. The check crashes your loop after each line, and takes
-# about ten seconds.
+# Each transfer has to count exactly once, even when a teller is stalled and a second one takes
+# over. Twelve transfers may take at most four transactions. An exception that leaves the loop is
+# fine: the application is restarted. The check crashes your loop after each line, and takes about
+# ten seconds.
 
 
 # %% 11-12 tags=["stub"]
@@ -594,30 +600,31 @@ lab.check("11-12", lab.crash_evidence(several, eng, producer=named, per_line=1))
 # Within Kafka: a transactional producer, the consumer's offsets in the same transaction, and
 # readers with read_committed. Inputs may be processed again, but count once. <i>Follow-up:</i> and
 # a database? <b>Weak:</b> "enable.idempotence." <b>Good:</b> the three parts. <b>Strong:</b> adds
-# what it does not cover, and the key or the outbox for it. Evidence:
+# what a transaction does not cover, and the key or the outbox for that. Evidence:
 # <a href="#A-crash-at-every-step">A crash at every step</a>.
 # </details>
 # <details><summary><b>2. What happens to the records of an aborted transaction?</b></summary>
-# They stay in the log, with an abort marker behind them. The Fetch answer lists aborted
-# transactions, and the client skips their records. <i>Follow-up:</i> who does see them?
-# <b>Weak:</b> "they are deleted." <b>Good:</b> the marker. <b>Strong:</b> adds read_uncommitted as
-# the Java default, and gaps in the offsets. Evidence: <a href="#A-transfer-whose-teller-dies">A
-# transfer whose teller dies</a>.
+# They stay in the log, followed by an abort marker. The Fetch answer lists aborted transactions,
+# and the client skips their records. <i>Follow-up:</i> which readers do see them? <b>Weak:</b>
+# "they are deleted." <b>Good:</b> the marker. <b>Strong:</b> adds read_uncommitted as the Java
+# default, and gaps in the offsets. Evidence: <a href="#A-transfer-whose-teller-dies">A transfer
+# whose teller dies</a>.
 # </details>
-# <details><summary><b>3. A reader stands still, its partition grows, no error. What do you look at?</b></summary>
+# <details><summary><b>3. A reader is stalled, its partition grows, and there is no error. What do you look at?</b></summary>
 # The last stable offset: an open transaction holds it back. List the transactions, find the oldest
-# one, and check whether its producer is alive. <i>Follow-up:</i> when does it end by itself?
-# <b>Weak:</b> "restart the consumer." <b>Good:</b> the LSO. <b>Strong:</b> transaction.timeout.ms,
-# and find-hanging for one that no coordinator knows. Evidence:
-# <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
+# one, and check whether its producer is alive. <i>Follow-up:</i> when does that transaction end by
+# itself? <b>Weak:</b> "restart the consumer." <b>Good:</b> the LSO. <b>Strong:</b>
+# transaction.timeout.ms, and find-hanging for a transaction that no coordinator knows about.
+# Evidence: <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
 # </details>
 # <details><summary><b>4. Why must a transactional.id outlive the process?</b></summary>
-# So that the successor is recognized: it ends what was left open at once, and the old instance is
-# fenced by its epoch. If consumed offsets are in the transaction, the group's generation fences as
-# well (KIP-447): the name then buys quick recovery. <i>Follow-up:</i> what if a random id is used?
-# <b>Weak:</b> "the broker needs a name." <b>Good:</b> fencing. <b>Strong:</b> open transactions
-# then wait for their timeout, and readers wait behind them; says what the generation protects, and
-# when. Evidence: <a href="#The-first-teller-wakes-up">The first teller wakes up</a>.
+# So that the successor is recognized: it immediately ends the transaction that was left open, and
+# the old instance is fenced by its epoch. If consumed offsets are in the transaction, the group's
+# generation fences the old instance as well (KIP-447); the name then buys quick recovery.
+# <i>Follow-up:</i> what if a random id is used? <b>Weak:</b> "the broker needs a name."
+# <b>Good:</b> fencing. <b>Strong:</b> says that open transactions then wait for their timeout and
+# that readers wait behind them; says what the generation protects, and when. Evidence:
+# <a href="#The-first-teller-wakes-up">The first teller wakes up</a>.
 # </details>
 # <details><summary><b>5. What happened here?</b></summary>
 # <pre>
@@ -625,8 +632,8 @@ lab.check("11-12", lab.crash_evidence(several, eng, producer=named, per_line=1))
 # 102            till-7           4001        3              Ongoing           900000                1795439000000                  640000                 accounts-0,accounts-1
 # </pre>
 # A transaction has been open for almost eleven minutes, with the longest timeout that brokers
-# allow. Readers with read_committed wait in both partitions. If till-7 is dead, start it again:
-# init_transactions ends the transaction at once. Evidence:
+# allow. Readers with read_committed are waiting in both partitions. If till-7 is dead, start it
+# again: init_transactions ends the transaction at once. Evidence:
 # <a href="#Behind-an-open-transaction">Behind an open transaction</a>.
 # </details>
 #
@@ -650,30 +657,31 @@ lab.quiz("11-11", "a", "d")
 # ## Deeper: Names, ids and epochs
 #
 # In the first table, a producer's requests are made by hand, and each returns an id and an epoch.
-# There are two transaction protocols: 1, and since Kafka 4.0 also 2 (KIP-890). The second table
-# shows a client's calls in the wrong order, and the errors.
+# There are two transaction protocols: protocol 1 and, since Kafka 4.0, protocol 2 (KIP-890). The
+# second table shows a client's calls in the wrong order, and the errors that they cause.
 
 # %% identities tags=["both"]
 display(lab.both(scenes.identities), lab.both(scenes.refused))
 
 # %% [markdown]
 # The application chooses the name. The coordinator assigns an id and an epoch, and keeps both for
-# the name, however often the process starts. Under protocol 2 (`transaction.version=2`) every
-# commit and abort raises the epoch as well, so a late request carries an old epoch. If a start
-# finds an open transaction, the epoch rises twice: the abort raises it, then the new start.
+# the name, however often the process starts. Under protocol 2 (`transaction.version=2`), every
+# commit and abort raises the epoch as well, so a late request carries an old epoch. If a
+# transaction is open when the producer starts, the epoch rises twice: the abort raises it, and then
+# the new start does.
 #
 # The second table shows calls that the client or the broker refuses. Only a producer with a name
-# has transactions, and idempotence is a part of them: it cannot be turned off. In Spring, a fixed
-# `transactional.id` is replaced by one built from the `transaction-id-prefix`, so set only the
-# prefix, and give every instance its own.
+# has transactions, and idempotence is part of a transaction, so it cannot be turned off. In Spring,
+# a fixed `transactional.id` is replaced by one built from the `transaction-id-prefix`, so set only
+# the prefix, and give every instance a prefix of its own.
 #
 # **11-9, fencing.** `calls` is a list of calls in the order in which they reach the brokers:
 # `("init", name)` and `("write", name, epoch)`. Return a list with a result for each. `init`
 # returns the name's new epoch: 0 for a new name, then one more each time. `write` returns `"ok"`
 # with the current epoch, `"fenced"` with an older one, and `"unknown"` for a name that was never
 # initialized. These rules are for an id with no open transaction. If an open transaction is found,
-# an init raises the epoch twice: once for the abort, which has to shut out the old instance, and
-# once for the new one. Your function leaves that out.
+# `init` raises the epoch twice: once for the abort, which has to shut out the old instance, and
+# once for the new instance. Your function ignores that case.
 
 
 # %% 11-9 tags=["stub"]
@@ -711,16 +719,16 @@ lab.check("11-9", fencing)
 display(lab.both(scenes.state_log), lab.both(scenes.attributes))
 
 # %% [markdown]
-# These records *are* the coordinator's memory: the topic is compacted, so the last one for each
-# name stays, and a new leader of the partition reads them and goes on. A partition is written down
-# before its first record is accepted. *PrepareCommit* is the decision. Then the coordinator has a
-# marker written into each partition, including the one with the group's offset, and
-# *CompleteCommit* ends the transaction.
+# These records *are* the coordinator's memory: the topic is compacted, so the last record for each
+# name stays, and a new leader of the partition reads these records and carries on. A partition of
+# the transaction is written down before its first record is accepted. *PrepareCommit* is the
+# decision. Then the coordinator has a marker written into each partition, including the one with
+# the group's offset, and *CompleteCommit* ends the transaction.
 #
-# A marker is a batch of one record with the control bit. It takes an offset: a reader of
-# `accounts-0` gets offset 0 and goes on at 2. The second table shows the six low bits of the
+# A marker is a batch of one record with the control bit set. It takes up an offset: a reader of
+# `accounts-0` gets offset 0 and continues at 2. The second table shows the low six bits of the
 # attributes: from the right, three for the codec, one for the timestamp's type, one for a
-# transaction, one for control. (A seventh marks a delete horizon; notebook 12.)
+# transaction, one for control. (A seventh bit marks a delete horizon; see notebook 12.)
 #
 # Kafka's own tool has a decoder for this log. Look for `transactionStatus`: 0 is *Empty*, 1
 # *Ongoing*, 2 *PrepareCommit*, 4 *CompleteCommit*.
@@ -736,35 +744,36 @@ print(printed.command)
 print(*[line for line in printed.text.splitlines() if "teller-9" in line][-6:], sep="\n")
 
 # %% [markdown]
-# In virtual time, a coordinator can be killed at the worst moment: when *PrepareCommit* is written
-# down on all the replicas, and no marker is on its way.
+# In virtual time, a coordinator can be killed at the worst moment: when *PrepareCommit* has been
+# written on all the replicas, and no marker is on its way yet.
 
 # %% coordinator-dies tags=["sim"]
 film.coordinator_dies(amount=10)
 
 # %% [markdown]
-# The client did nothing meanwhile. The coordinator's successor found an unfinished decision, and
-# sent the markers. Each partition is written down before its record is in the log, and the next
-# transaction begins after *CompleteCommit*.
+# The client did nothing in the meantime. The coordinator's successor found a decision that had not
+# been carried out, and sent the markers. Each partition is written down before its record is in the
+# log, and the next transaction begins after *CompleteCommit*.
 #
 # ## Deeper: A transaction that hangs
 #
-# A teller's record is delayed for too long: its transaction has ended before the record arrives.
+# A teller's record is delayed for so long that its transaction has ended before the record arrives.
 # The record still has a valid producer id, and, under protocol 1, a valid epoch. *new-teller*
 # speaks protocol 2, *old-teller* protocol 1. In the third row, the leaders do not ask the
-# coordinator, as was the case before 3.6. Then a plain record follows.
+# coordinator; before Kafka 3.6, they never asked. Then a plain record, *behind*, is written.
 
 # %% late-records tags=["both"]
 lab.both(hanging.late_records)
 
 # %% [markdown]
 # Protocol 2 refuses the record by its epoch. Under protocol 1, the leader asks the coordinator
-# whether the partition belongs to an open transaction, and tells the client to abort. Without that
-# question, the record is accepted and opens a transaction that no coordinator knows about. So no
-# time-out ends it: *behind* is stuck, compaction does not pass it either, and restarting the
-# producer does not help. (Retention does not wait for it: only the high watermark bounds what is
-# deleted.) An ABORT marker helps. Kafka's tool finds such transactions and has the marker written.
-# Below, one has been hanging for an hour.
+# whether the partition belongs to an open transaction. Here it does not, so the leader tells the
+# client to abort. Without that question, the record is accepted and opens a transaction that no
+# coordinator knows about. So no time-out ends that transaction: *behind* is stuck, compaction does
+# not pass the transaction either, and restarting the producer does not help. (Retention does not
+# wait for it: only the high watermark bounds what is deleted.) An ABORT marker helps. Kafka's tool
+# finds such transactions and has the marker written. Below, one such transaction has been hanging
+# for an hour.
 
 # %% find-hanging tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -778,14 +787,14 @@ print("read_committed then:", *values(cluster))
 
 # %% [markdown]
 # `find-hanging` has a limit of its own, `--max-transaction-timeout` (15 minutes by default). It
-# selects producers with an open transaction whose last record is older than that, and asks each
-# one's coordinator whether it knows the transaction. Use `abort` only for these: on a live
-# transaction, it tears the producer's work apart.
+# selects producers with an open transaction whose last record is older than that limit, and asks
+# each producer's coordinator whether it knows about the transaction. Use `abort` only for hanging
+# transactions: on a live transaction, it tears the producer's work apart.
 #
 # ## Deeper: Time-outs
 #
-# A producer with a `transaction.timeout.ms` of 3 s writes into two partitions and falls silent.
-# When the markers have arrived, it goes on.
+# A producer with a `transaction.timeout.ms` of 3 s writes to two partitions and falls silent. When
+# the markers have arrived, it continues.
 
 # %% timeouts tags=["both"]
 display(lab.both(scenes.timeouts), lab.both(scenes.settings))
@@ -793,95 +802,96 @@ display(lab.both(scenes.timeouts), lab.both(scenes.settings))
 # %% [markdown]
 # The coordinator looks for old transactions every 10 s
 # (`transaction.abort.timed.out.transaction.cleanup.interval.ms`), aborts them, and raises the
-# epoch. So the producer's next request fails, and all its work has to be done again. The client's
+# epoch. So the producer's next request fails, and all its work has to be redone. The client's
 # default timeout is 60 s; a value above the broker's `transaction.max.timeout.ms` (15 minutes) is
-# refused when the producer starts. Kafka Streams sets 10 s. A name that is not used for a week is
-# forgotten; its next start gets another id. `__transaction_state` has 50 partitions by default; in
-# this course's clusters, it has five.
+# refused when the producer starts. Kafka Streams sets the timeout to 10 s. A name that is not used
+# for a week is forgotten; the next producer that starts with the name gets another id.
+# `__transaction_state` has 50 partitions by default, but in this course's clusters it has five.
 #
 # ## Deeper: What readers get
 #
-# A transfer has a record in each of two partitions, and each reader reads one of them. In the
-# second table, one record is aborted, and the application sends another one twice, in two
-# transactions that commit.
+# A transfer has a record in each of two partitions, and each reader reads one of the partitions. In
+# the second table, one record is aborted, and the application sends another one twice, in two
+# transactions that are both committed.
 
 # %% readers tags=["both"]
 display(lab.both(scenes.half), lab.both(scenes.levels))
 
 # %% [markdown]
-# Writing is atomic, reading is not. A reader of one partition sees a debit without its credit, and
-# no error; a reader of both may get the debit now and the credit a poll later. If a reader needs
-# both at once, put both into one record.
+# Writing is atomic, but reading is not. A reader of one partition sees a debit without its credit,
+# and gets no error; a reader of both may get the debit now and the credit a poll later. If a reader
+# needs both at once, put both into one record.
 #
-# By default, the Java client and Kafka's tools read everything; librdkafka's clients read only what
-# is committed. So the same topic may look different in two tools. `read_committed` hides what was
-# aborted; it does not detect copies that an application sent. Where no producer uses transactions,
-# the level makes no difference.
+# By default, the Java client and Kafka's tools read everything, but librdkafka's clients read only
+# what is committed. So the same topic may look different in two tools. `read_committed` hides what
+# was aborted, but it does not detect copies that an application sent. Where no producer uses
+# transactions, the level makes no difference.
 #
 # ## Deeper: What a Fetch answer says
 #
 # Producers *p*, *q* and *r* run transactions in one partition: *p* writes p0 and p2 and aborts, *q*
-# writes q1 and commits, *r* writes r3 and aborts.
+# writes q1 and commits, and *r* writes r3 and aborts.
 
 # %% aborted tags=["both"]
 lab.both(scenes.aborted)
 
 # %% [markdown]
-# The broker removes nothing from the answer: records are sent as they are on the disk. It adds a
-# list of producers with the first offset of what they aborted, from the segment's `.txnindex`. The
-# client drops these producers' records from there to their ABORT marker. Each entry of the index
-# also has the LSO of that moment, which tells where a search may stop.
+# The broker removes nothing from the answer: records are sent as they are on disk. From the
+# segment's `.txnindex`, it adds a list of producers, each with the first offset of what it aborted.
+# The client drops such a producer's records from that offset to the ABORT marker. Each entry of the
+# index also has the LSO at the time when the entry was written, which shows where a search
+# may stop.
 #
 # ## Deeper: What each part is good for
 #
-# An application writes a result for one transfer and commits the group's offset; it crashes between
-# the two, and starts again. The first table shows how often the transfer counts; the second one has
-# a running total of three transfers.
+# An application writes a result for one transfer and commits the group's offset. It crashes between
+# the two steps, and starts again. The first table shows how often the transfer counts; the second
+# one has a running total of three transfers.
 
 # %% torn tags=["both"]
 display(lab.both(chains.torn), lab.both(chains.sums))
 
 # %% [markdown]
-# Without a transaction, the order decides between twice and never, and no order achieves once. In a
-# running total, the error stays in every later value.
+# Without a transaction, the order decides whether the transfer counts twice or never, and no order
+# makes it count once. In a running total, the error stays in every later value.
 #
 # The usual recipe is *a transactional producer plus an idempotent consumer*. Here the application
-# that books crashes once, and downstream an application that sends an e-mail for each booking
-# crashes after its first e-mail.
+# that books the transfer crashes once. A downstream application, which sends an e-mail for each
+# booking, crashes after its first e-mail.
 
 # %% recipe tags=["both"]
 display(lab.both(chains.recipe), lab.both(chains.consumers))
 
 # %% [markdown]
-# The transaction keeps the topic right; the key does so for what is outside Kafka. Neither closes
-# the other's gap. A consumer cannot use the producer's id and sequence number as a key: it does not
-# get them.
+# The transaction keeps the topic right; the key does the same for effects outside Kafka. Neither
+# closes the other's gap. A consumer cannot use the producer's id and sequence number as a key: it
+# does not get them.
 #
-# In the second table, each setting of that application's consumer is left out in turn; the transfer
-# should count once. A consumer that commits by itself moves the offset outside the transaction:
-# that offset stays when the transaction is aborted, and the transfer is lost. In such an
-# application, only the producer commits: begin, write to any number of topics, send the offsets,
-# then commit or abort.
+# In the second table, each setting of a consumer is left out in turn; the transfer should count
+# once. A consumer that commits by itself moves the offset outside the transaction: that offset
+# stays when the transaction is aborted, and the transfer is lost. In an application with
+# transactions, only the producer commits: it begins, writes to any number of topics, sends the
+# offsets, and then commits or aborts.
 
 # %% chain tags=["both"]
 display(lab.both(chains.two_topics), lab.both(chains.chain))
 
 # %% [markdown]
-# The second run is a chain of two applications, and each of them crashes once after its results and
-# once after its offset. The log holds results from all attempts, but what counts equals the outcome
-# of a run without a crash.
+# The second run is a chain of two applications, and each of them crashes once after writing its
+# results and once after sending its offset. The log holds results from all attempts, but the
+# results that count equal the outcome of a run without a crash.
 #
 # ## Deeper: Into a database
 #
-# A topic that was written in transactions fills two tables. The sink crashes after one, two and
-# three rows, and its offset is committed only at the end.
+# A sink fills two tables from a topic that was written in transactions. The sink crashes after one,
+# two and three rows, and its offset is committed only at the end.
 
 # %% table tags=["both"]
 lab.both(chains.table)
 
 # %% [markdown]
 # Write to a topic first, in transactions, and let a sink carry the records into the other system
-# under a key: a crash anywhere repeats rows, and a repeated row changes nothing. (The repeats pass
+# under a key. A crash anywhere repeats rows, but a repeated row changes nothing. (The repeats pass
 # through *anna*'s older values again, and end with the newest.) Another way is to keep the offset
 # in the database, in the same transaction as the rows.
 #
@@ -901,32 +911,33 @@ outcome
 # %% [markdown]
 # A transaction, large or small, pays once for the requests to the coordinator, for the
 # coordinator's records, and for the markers. So with ten times as many records, the rate is several
-# times as high, until the records themselves take up the time. The price is that the first record
-# of a large transaction waits for its last one, for as long as the transaction takes.
+# times as high, until the records themselves take up most of the time. The price is that the first
+# record of a large transaction waits for the last one, that is, for as long as the transaction
+# takes.
 
 # %% reading tags=["both"]
 display(lab.both(costs.reading), lab.both(costs.waiting))
 
 # %% [markdown]
-# Filtering costs a reader next to nothing: it compares a producer's id with a short list. (The
-# factor is near 1, and differs from run to run on a busy machine.) What readers feel is waiting: in
-# the second table a plain record comes after a transaction that is held open for some time. A
-# reader with read_uncommitted gets it in the meantime. So a transaction's length is part of the
-# latency for everyone who writes to the same partition.
+# Filtering costs a reader next to nothing: the reader compares a producer's id with a short list.
+# (The factor is near 1, and differs from run to run on a busy machine.) What readers do feel is the
+# wait: in the second table, a plain record comes after a transaction that is held open for some
+# time. A reader with read_uncommitted gets the plain record in the meantime. So a transaction's
+# length is part of the latency for everyone who writes to the same partition.
 #
 # ## Deeper: Kafka Streams
 #
-# Kafka Streams makes these calls itself, if `processing.guarantee` is `exactly_once_v2`; the
-# default is `at_least_once`. Below is an application that keeps a sum for each key.
+# Kafka Streams makes the transaction calls itself if `processing.guarantee` is `exactly_once_v2`;
+# the default is `at_least_once`. Below is an application that keeps a sum for each key.
 
 # %% streams tags=["read"]
 print(chains.STREAMS.read_text())
 
 # %% [markdown]
-# It is not run in this notebook. A test of the course
+# The application is not run in this notebook. One of the course's tests
 # (`tests/conformance/test_streams_exactly_once.py`) runs it on the engine and on Kafka, kills it
-# midway with SIGKILL, starts it again, and finds each number in its sum once. Its store is restored
-# from a changelog topic, which is written in the same transactions.
+# midway with SIGKILL, starts it again, and finds each number in its sum once. The application's
+# store is restored from a changelog topic, which is written in the same transactions.
 #
 # ## Deeper: Source check
 #
@@ -934,12 +945,12 @@ print(chains.STREAMS.read_text())
 #
 # | you may read | what a run shows | where |
 # |---|---|---|
-# | exactly once means that a record is processed once | it is processed again after a crash, and counts once | [A crash at every step](#A-crash-at-every-step) |
+# | exactly once means that a record is processed once | it is processed again after a crash, but counts once | [A crash at every step](#A-crash-at-every-step) |
 # | it needs Kafka Streams | a transactional producer with the offsets in its transaction does it too | [A crash at every step](#A-crash-at-every-step) |
 # | a transactional producer plus an idempotent consumer | within Kafka it is the producer, the offsets in its transaction, and read_committed; the key is for effects outside | [What each part is good for](#Deeper:-What-each-part-is-good-for) |
-# | read_uncommitted is the default | in the Java client and Kafka's tools; confluent-kafka's is read_committed | [What readers get](#Deeper:-What-readers-get) |
-# | the epoch rises when a producer starts | under protocol 2 also with every commit and abort | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |
+# | read_uncommitted is the default | in the Java client and Kafka's tools; confluent-kafka's default is read_committed | [What readers get](#Deeper:-What-readers-get) |
+# | the epoch rises when a producer starts | under protocol 2, it also rises with every commit and abort | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |
 # | the client says which partitions it will write to | under protocol 2 the partition's leader does, with the first record | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
-# | a transaction ends after its time-out at the latest | if its coordinator knows it | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
+# | a transaction ends after its time-out at the latest | only if its coordinator knows about it | [A transaction that hangs](#Deeper:-A-transaction-that-hangs) |
 # | all of a transaction is read, or nothing | each partition shows its part | [What readers get](#Deeper:-What-readers-get) |
 # | set `transactional.id` and `enable.idempotence` | the second is implied, and cannot be turned off | [Names, ids and epochs](#Deeper:-Names,-ids-and-epochs) |
