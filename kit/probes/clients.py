@@ -142,7 +142,8 @@ def admin(cluster: Cluster) -> AdminClient:
 def elect(cluster: Cluster, topic: str, kind: ElectionType, index: int = 0) -> str:
     """Asks for an election, as an operator does: NONE or the name of the error."""
     wanted = TopicPartition(topic, index)
-    return name(admin(cluster).elect_leaders(kind, [wanted]).result(ANSWER_S)[wanted])
+    client = admin(cluster)  # kept: the request ends with its client
+    return name(client.elect_leaders(kind, [wanted]).result(ANSWER_S)[wanted])
 
 
 def outcome(future: Any) -> str:

@@ -23,8 +23,10 @@ Written = OffsetRecord | GroupRecord | ConsumerRecord
 def records(cluster: Cluster, group: str) -> list[Written]:
     """ClusterError where the partition cannot be read."""
     topic = clients.admin(cluster).list_topics(OFFSETS_TOPIC, clients.ANSWER_S)
-    index = partition_for(group, len(topic.topics[OFFSETS_TOPIC].partitions))
-    read = clients.records(cluster, OFFSETS_TOPIC, index)
+    count = len(topic.topics[OFFSETS_TOPIC].partitions)
+    if not count:
+        return []
+    read = clients.records(cluster, OFFSETS_TOPIC, partition_for(group, count))
     found = (decode_record(each.key(), each.value()) for each in read)
     return [each for each in found if isinstance(each, Written) and each.group == group]
 

@@ -7,11 +7,10 @@ each answer once, from a broker that only plays a script.
 from __future__ import annotations
 
 from engine.client.completion import AFTER_APPEND, STALE_METADATA
-from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.interface import Cluster
 from kit.probes import requests
-from kit.probes.clients import ask, partition, produce_at
+from kit.probes.clients import metadata_at, partition, produce_at
 from kit.probes.raw_client import RawClient
 from kit.tables import Table
 from lessons.nb08_producers.be_the_broker import meets_once
@@ -53,10 +52,7 @@ def errors_on_the_wire(cluster: Cluster) -> Seen:
 
 
 def _metadata_error(cluster: Cluster, topic: str) -> str:
-    request = m.MetadataRequest
-    body = request(topics=[request.MetadataRequestTopic(name=topic)])
-    answer = ask(cluster, 101, body)
-    return Errors(answer.topics[0].partitions[0].error_code).name
+    return Errors(metadata_at(cluster, 101, topic).partitions[0].error_code).name
 
 
 PASSING = ("NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION",

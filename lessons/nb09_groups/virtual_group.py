@@ -140,9 +140,9 @@ def with_a_stuck_member(max_poll_interval_ms: int, seed: int = 9) -> World:
 
 
 def at_random(protocol: str, steps: int, seed: int = 9) -> tuple[World, int]:
-    """Members come, leave, die, freeze and thaw; and the most readers that a partition had.
+    """Members come, leave, die, freeze and thaw; and to how many at most one partition was given.
 
-    A reader is a member to which the coordinator has given the partition.
+    Given by the coordinator: a zombie may still work on a partition that another has by now.
     """
     chance, world, most = Random(seed), lab.world(seed=seed, rewindable=False), 0
     world.create_topic("orders", partitions=6)
@@ -154,7 +154,7 @@ def at_random(protocol: str, steps: int, seed: int = 9) -> tuple[World, int]:
             members.act(world, action, name)
         for _ in range(chance.randint(1, 16)):
             world.run(for_s=0.25)
-            most = max([most, *_readers(world, "billing").values()])
+            most = max([most, *_given(world, "billing").values()])
     return world, most
 
 
@@ -173,7 +173,7 @@ def _possible(world: World, newcomer: str) -> list[tuple[str, str]]:
     return found + [("add", newcomer)] * max(1, 8 - 2 * len(alive))
 
 
-def _readers(world: World, group: str) -> Counter[tuple[str, int]]:
+def _given(world: World, group: str) -> Counter[tuple[str, int]]:
     """How many members the coordinator has given each partition to."""
     found = world.snapshot()["groups"].get(group, {"members": []})["members"]
     return Counter(

@@ -113,8 +113,11 @@ class Worker:
         """Commits what its loop has finished of these, and waits for the answer."""
         ends = {index: offset + 1 for index, offset in self.processed}
         given = [TopicPartition(*each, ends[each[1]]) for each in partitions if each[1] in ends]
-        if given:
-            self._consumer.commit(offsets=given, asynchronous=False)
+        try:
+            if given:
+                self._consumer.commit(offsets=given, asynchronous=False)
+        except KafkaException as error:
+            self.errors.append(str(error.args[0].name()))
 
     def rest(self, seconds: float) -> None:
         """Waits so long, but not past its end."""

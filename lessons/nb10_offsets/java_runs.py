@@ -28,7 +28,7 @@ REPLICAS = {0: ALL}
 WAITING = 1_200
 LARGE, LARGE_BYTES = "large", 200_000
 SHARED, THREADS = "shared", "java-threads"
-JOINS, COMMITS, POLLS_MS = "java-joins", "java-commits", 12_000
+JOINS, COMMITS, POLLS_MS = "java-joins", "java-commits", 14_000
 LIMIT_MS = "1500"
 CLOCK_MS = 5
 """The client's clock counts whole milliseconds."""
@@ -101,7 +101,10 @@ def _joins(cluster: Cluster, java: JavaProgram) -> Seen:
 
 
 def _commits(cluster: Cluster, java: JavaProgram) -> Seen:
-    """Of a consumer that polls a record at a time, from the group's records of its commits."""
+    """Of a consumer that polls a record at a time, from the group's records of its commits.
+
+    A commit inside `poll` covers earlier polls only, so that of `close` is the one of all records.
+    """
     count = int(java.ask("commits by itself", TOPIC, COMMITS, str(POLLS_MS))[0])
     written = group_log.records(cluster, COMMITS)
     commits = [
@@ -112,9 +115,11 @@ def _commits(cluster: Cluster, java: JavaProgram) -> Seen:
         for earlier, later in pairwise(commits)
     ]
     return {
-        f"commits in {POLLS_MS // 1_000} s of polls, and by close": [len(commits) - 1, 1],
+        f"commits in {POLLS_MS // 1_000} s of polls, and by close": [
+            sum(each.offset < count for each in commits),
+            sum(each.offset == count for each in commits),
+        ],
         "between the first two": measured(between[0], "s"),
-        "the last one covers all that it processed": commits[-1].offset == count,
     }
 
 

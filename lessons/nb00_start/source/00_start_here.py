@@ -270,7 +270,7 @@ lab.verdict("00-6", outcome)
 # "The same key always lands in the same partition" holds only while no partition is added and all
 # clients compute the hash in the same way. The partition is `hash(key) % partitions`, so a fourth
 # partition changes the remainder for most keys. Existing records stay where they are, so a key that
-# moves then has records in two partitions, with no order between them.
+# moves ends up with records in two partitions, with no order between them.
 #
 # The last row shows the second trap. The client, not the broker, computes the hash. librdkafka,
 # which this Python client is built on, uses CRC-32; the Java client uses murmur2. Two services that

@@ -604,8 +604,8 @@ lab.check("06-7", payments)
 # ```
 #
 # The ISR is empty, and 101 was the last to leave it. Brokers 102 and 103 may lack committed
-# records. Broker 101 is still in the ELR, so it is down and has not come back after a kill. Start
-# 101, and do not hold an unclean election first.
+# records. That 101 is still in the ELR tells you two things: it is down, and it has not come back
+# from a kill. Start 101, and do not hold an unclean election first.
 # </details>
 #
 # ## Quiz

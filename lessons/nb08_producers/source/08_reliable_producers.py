@@ -639,10 +639,10 @@ Chart("A record a second, answers take 1.2 s", counts,
       x="seconds", y="requests, records", kind="step")  # fmt: skip
 
 # %% [markdown]
-# With 30 s of patience the answers arrive late, and that is all. With 1 s no answer is ever in
-# time, each timeout closes the connection with everything under way on it, and the broker gets more
-# requests while it is in trouble. No record is acknowledged, so the queue grows by one record a
-# second.
+# With 30 s of patience, the answers arrive late, and that is all. With 1 s, no answer ever arrives
+# in time. Each timeout closes the connection, along with everything in flight on it, so the broker
+# gets more requests just when it is in trouble. No record is acknowledged, so the queue grows by
+# one record a second.
 #
 # **08-6, how many attempts.** No answer ever comes. An attempt takes `request_ms`; after the n-th
 # attempt the batch waits `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. An attempt begins

@@ -144,8 +144,8 @@ panel
 # ## Two positions
 #
 # A consumer has a **position**, the offset where its next `poll` begins. The group has a
-# **committed offset**. In the next run a consumer reads six records and commits offset 6. Then a
-# commit of offset 2 reaches the coordinator, for example a late retry. The consumer polls again.
+# **committed offset**. In the next run a consumer without auto-commit reads six records and commits
+# 6. Then a commit of 2 reaches the coordinator, for example a late retry. The consumer polls again.
 # Later it is closed, and another one starts.
 
 # %% 10-2 tags=["stub", "predict"]

@@ -72,10 +72,10 @@ lab.verdict("12-1", outcome)
 # %% [markdown]
 # Retention deletes whole segments, the oldest first, and only while the others still add up to at
 # least the limit. So a partition keeps up to one segment more than `retention.bytes`; it also keeps
-# what arrives before the next check, which comes every five minutes by default (here four times a
-# second). The limit applies to each partition: 8 partitions of 1 GB with three replicas take 24 GB,
-# plus up to 24 segments. A record in the middle is found at once, because the file names show which
-# segment has it. A fetch ends at the end of that segment.
+# what arrives before the next check. By default, the broker checks every five minutes (here, four
+# times a second). The limit applies to each partition: 8 partitions of 1 GB with three replicas
+# take 24 GB, plus up to 24 segments. A record in the middle of the log is found at once, because
+# the file names show which segment has it. A fetch stops at the end of that segment.
 #
 # `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
 # 1 GiB by default, and cannot be less than 1 MiB. Here is what you see at work: the topic, a line
@@ -327,11 +327,11 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 # %% [markdown]
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* (now plus
 # `delete.retention.ms`) into the batch, and sets the seventh bit of the batch's attributes. The
-# first pass after that time drops the tombstone, but a pass needs something dirty to begin. The
-# delay protects readers: a reader that has seen `Oslo` and takes longer than the delay would never
-# learn that bert is gone. So `delete.retention.ms` is how long a reader may safely take from the
-# beginning of the log to its end. Above, carl moves every second, so each pass has something dirty
-# to clean.
+# first pass after that time drops the tombstone, but a pass begins only if there is something
+# dirty. The delay protects readers: one that has seen `Oslo` and takes longer than the delay to
+# reach the tombstone might never learn that bert is gone. So `delete.retention.ms` is how long a
+# reader can safely take to get from the beginning of the log to its end. Above, carl moves every
+# second, so each pass has something dirty to clean.
 #
 # ## A table from a topic
 #
@@ -438,12 +438,12 @@ display(outcome)
 lab.verdict("12-7", outcome)
 
 # %% [markdown]
-# Two healthy brokers are in the ISR and hold different records at offsets 6, 7 and 8. Which ones a
-# consumer reads depends on the leader. DeleteRecords moves the log start in memory and cuts the
-# *leader epochs* (the list of which term wrote which offsets; lesson 07) on disk at once. The log
-# start itself is written to disk only once a minute. The killed leader's disk had the cut epochs
-# but no log start, so the records came back without the epochs that would tell 101 where its
-# history diverges.
+# Two healthy brokers are in the ISR and hold different records at offsets 6, 7 and 8. Which of them
+# a consumer reads depends on the leader. DeleteRecords moves the log start in memory only; that
+# number is written to disk once a minute. But it trims the *leader epochs* (the list of which term
+# wrote which offsets; lesson 07) on disk at once. The killed leader's disk had the trimmed list but
+# not the new log start, so the records came back without the epochs that would have shown 101 where
+# its history diverged.
 #
 # Nothing is lost that had not been deleted. But a deletion that was acknowledged can be undone by a
 # crash of all the in-sync replicas, and no log reports it. The tests of this project found this,
@@ -901,8 +901,8 @@ lab.both(scenes.transactions)
 # An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted`
 # sees `a=2`. A transaction's marker stays as long as any of its records. The first pass that finds
 # none of them writes the delete horizon into the marker's batch (the first of the seven bits), and
-# the marker goes `delete.retention.ms` later, like a tombstone. The cleaner goes only up to the last
-# stable offset, so it touches nothing in an open transaction.
+# the marker goes `delete.retention.ms` later, like a tombstone. The cleaner goes only up to the
+# last stable offset, so it touches nothing in an open transaction.
 
 # %% [markdown]
 # ## Deeper: Delete records

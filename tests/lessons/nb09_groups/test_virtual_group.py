@@ -40,12 +40,12 @@ def test_the_others_wait_for_a_stuck_member_until_its_poll_interval_is_over() ->
 
 
 @pytest.mark.parametrize("protocol", members.PROTOCOLS)
-def test_at_random_a_partition_has_one_reader_at_most(protocol: str) -> None:
+def test_at_random_a_partition_is_given_to_one_member_at_most(protocol: str) -> None:
     world, most = groups.at_random(protocol, steps=12, seed=3)
     assert (most, groups.generation(world, "billing") > 3) == (1, True)
 
 
-def test_two_readers_of_one_partition_are_counted() -> None:
+def test_two_members_with_one_partition_are_counted() -> None:
     owns = [{"owns": {"orders": [0, 1]}}, {"owns": {"orders": [1]}}]
     world: Any = SimpleNamespace(snapshot=lambda: {"groups": {"g": {"members": owns}}})
-    assert groups._readers(world, "g") == {("orders", 0): 1, ("orders", 1): 2}
+    assert groups._given(world, "g") == {("orders", 0): 1, ("orders", 1): 2}
