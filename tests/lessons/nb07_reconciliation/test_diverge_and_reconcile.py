@@ -55,14 +55,14 @@ def test_a_moment_that_was_missed_is_tried_again(
     brisk: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The leader of the window takes 103 out of the ISR, and knows all at once what it lacked."""
-    ask, delays = scenes.list_offset, [2.0]
+    ask, delays = scenes.latest_offset, [2.0]
 
-    def late(cluster: Cluster, broker: int, timestamp: int) -> str:
+    def late(cluster: Cluster, broker: int) -> str:
         if delays:
             time.sleep(delays.pop())
-        return ask(cluster, broker, timestamp)
+        return ask(cluster, broker)
 
-    monkeypatch.setattr(scenes, "list_offset", late)
+    monkeypatch.setattr(scenes, "latest_offset", late)
     check(comparison.on(scenes.diverge_and_reconcile, brisk))
 
 
