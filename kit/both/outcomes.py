@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 INSIDE = " › "
@@ -22,12 +23,14 @@ Plain = str | int | float | bool | None | list[Any]
 
 @dataclass(frozen=True)
 class Measured:
-    """A number that depends on the machine: shown, not compared."""
+    """A number that depends on the machine: shown, not compared; NaN where there is none."""
 
     value: float
     unit: str
 
     def __str__(self) -> str:
+        if isnan(self.value):
+            return "–"
         number = f"{self.value:.0f}" if abs(self.value) >= 100 else f"{self.value:.3g}"
         return f"{number} {self.unit}"
 

@@ -110,7 +110,7 @@ class Worker:
             raise WaitTimeout(f"{self.name}: waited {timeout_s:g} s for a record to be slow with")
 
     def commit(self, partitions: Sequence[Partition]) -> None:
-        """Commits what its loop has finished of these, and waits for the answer."""
+        """Commits what its loop has finished of a topic's partitions, and waits for the answer."""
         ends = {index: offset + 1 for index, offset in self.processed}
         given = [TopicPartition(*each, ends[each[1]]) for each in partitions if each[1] in ends]
         try:

@@ -212,3 +212,8 @@ def test_rows_of_a_nested_observation_stand_under_its_name() -> None:
 def test_every_declared_difference_has_a_reason() -> None:
     for difference in differences.DIFFERENCES:
         assert difference.why.endswith("."), difference
+
+
+def test_what_a_side_cannot_count_is_a_dash_and_not_a_number() -> None:
+    assert str(measured(float("nan"), "lines")) == "–"
+    assert str(measured(0.0, "lines")) == "0 lines"
