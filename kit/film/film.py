@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kit.film.moments import Moment, new_steps, sentences
@@ -11,10 +11,11 @@ from kit.film.source import Frame
 
 @dataclass(frozen=True)
 class Told:
-    """A step's sentence, and its name on the timeline."""
+    """A step's sentence, its name on the timeline, and how much it weighs among the others."""
 
     sentence: str
     label: str = ""
+    weight: int = field(default=0, kw_only=True)
 
 
 FORK = Told("Timeline 2 begins: the same past, and another future.", "fork")
@@ -42,6 +43,10 @@ class Film:
         return [
             (take, self.takes[take].told[step]) for take, step in new_steps(self.moments, place)
         ]
+
+    def weight(self, told: Any) -> int:
+        """How much a step weighs among the others."""
+        return int(told.weight)
 
     def captions(self, place: int) -> list[str]:
         """What is new at a moment, in words."""

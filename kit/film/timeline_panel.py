@@ -5,19 +5,21 @@ A panel of this kind brings its recordings, its film, its scene and its actions:
     _film           takes, moments, frame(), captions() and to_plain(), of _first and _second
     _make()         that film again, after a recording has changed
     _of_what()      what may not happen for a while, in words: "orders"
-    and what each panel has (kit/film/output.py): text, _picture(), _do(content)
+    _look(frames)   its small pictures of these frames, for the strip
+    _still()        its still picture of two timelines
+    and what each panel has (kit/film/output.py): text, _do(content)
 
 Its recordings are `kit.film.recording.WorldRecording`s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import traitlets
 
-from kit.film import replay
+from kit.film import replay, strip
 from kit.film.asking import answering
 from kit.film.moments import Moment, within
 from kit.film.output import Panel
@@ -176,8 +178,31 @@ class TimelinePanel(Panel):
 
     def seconds_of(self, frame: Frame) -> str:
         """When a frame was, since the first one, and its event."""
-        since = frame.time_us - self._film.takes[0].frames[0].time_us
-        return f"t = {since / 1e6:.6f} s, event {frame.event}"
+        return f"t = {self._since(frame):.6f} s, event {frame.event}"
+
+    def _since(self, frame: Frame) -> float:
+        """Seconds of virtual time since the first frame."""
+        return float(frame.time_us - self._film.takes[0].frames[0].time_us) / 1e6
+
+    def _picture(self) -> str:
+        """A strip of moments; of two timelines, both at the moment in view."""
+        if self._second is not None:
+            return self._still()
+        places = strip.chosen(self._film, self.position)
+        frames = [self._film.frame(self._film.moments[place], 0) for place in places]
+        shots = [
+            strip.Shot(
+                self._since(frame), " ".join(self._film.captions(place)), place == self.position
+            )
+            for place, frame in zip(places, frames, strict=True)
+        ]
+        return strip.draw(shots, self._look(frames))
+
+    def _look(self, frames: Sequence[Frame]) -> strip.Look:
+        raise NotImplementedError
+
+    def _still(self) -> str:
+        raise NotImplementedError
 
     def _show(self) -> None:
         self._film = self._make()

@@ -34,7 +34,7 @@ def draw(scene: Scene, caption: str, timeline: Mapping[str, Any]) -> str:
     if len(scene.members) > ROWS_MOST:
         parts.append(text(28, y + 14, f"and {len(scene.members) - ROWS_MOST} more members", "s"))
         y += 24
-    bars, y = _bars(scene, timeline, y + 10)
+    rows, y = bars(scene, timeline, y + 10)
     sentences = textwrap.wrap(plain(caption), 104)
     height = y + 26 + 19 * len(sentences) + 22
     return "".join(
@@ -47,7 +47,7 @@ def draw(scene: Scene, caption: str, timeline: Mapping[str, Any]) -> str:
             box(0.5, 0.5, WIDTH - 1, height - 1, 10, "var(--bg)", "var(--line)"),
             *_heading(scene),
             *parts,
-            *bars,
+            *rows,
             f'<path d="M0 {y + 4}H{WIDTH}" stroke="var(--line)"/>',
             *(text(18, y + 26 + 19 * at, line, "", 14) for at, line in enumerate(sentences)),
             text(18, height - 12, RERUN, "s"),
@@ -113,7 +113,8 @@ def _piece(piece: Piece, x: float, y: float) -> str:
 FILLS = {"stopped": "var(--bad)", "waits": "var(--bad)", "twice": "var(--two)"}
 
 
-def _bars(scene: Scene, timeline: Mapping[str, Any], top: int) -> tuple[list[str], int]:
+def bars(scene: Scene, timeline: Mapping[str, Any], top: int) -> tuple[list[str], int]:
+    """A bar per partition, of who read it and when it waited; and where the next thing begins."""
     rows, end = timeline.get("rows") or {}, max(1, timeline.get("end", 1))
     shown = [lag for lag in scene.lags if lag.partition in rows][:ROWS_MOST]
     if not shown:

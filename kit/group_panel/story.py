@@ -41,9 +41,10 @@ def tell(before: Frame | None, frame: Frame, topic: str, ownership: Ownership) -
     found = steps(before, frame, topic, ownership)
     if not found:
         return Told(standing(frame.snapshot, topic))
-    named = [step for step in found if step.label]
-    name = max(named, key=lambda step: step.weight).label if named else ""
-    return Told(together(found, []), name)
+    named = max((step for step in found if step.label), key=lambda step: step.weight, default=None)
+    if named is None:
+        return Told(together(found, []))
+    return Told(together(found, []), named.label, weight=named.weight)
 
 
 def label(before: Frame, frame: Frame, topic: str, ownership: Ownership) -> str:

@@ -13,13 +13,16 @@ All state is in traits, so a test needs no browser: `position` is the place on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.sim.world.world import World
+from kit.film import strip
+from kit.film.source import Frame
 from kit.film.steps import plain
 from kit.film.timeline_panel import TimelinePanel
-from kit.group_panel import controls, export, members, still, text
+from kit.group_panel import controls, export, members, small, still, text
 from kit.group_panel.film import Film, Take
 from kit.group_panel.recording import branch, perform, record
 from kit.group_panel.scene import Scene, build
@@ -123,9 +126,9 @@ class GroupTimePanel(TimelinePanel):
         """Writes the recording as one HTML file that needs no kernel and no network."""
         return export.write(Path(file), self.film, self.position)
 
-    def _bars(self, take: Take) -> dict[str, Any]:
-        """A take's bars up to the moment in view, for the still picture."""
-        first, now = self._film.takes[0].frames[0].time_us, self.frame().time_us
+    def _bars(self, take: Take, until: Frame) -> dict[str, Any]:
+        """A take's bars up to a frame, for the still picture."""
+        first, now = self._film.takes[0].frames[0].time_us, until.time_us
         spans = take.ownership.spans(self.topic, now)
         return {
             "end": now - first,
@@ -136,6 +139,17 @@ class GroupTimePanel(TimelinePanel):
             },
         }  # fmt: skip
 
-    def _picture(self) -> str:
-        bars = self._bars(self._film.takes[self.active])
+    def _still(self) -> str:
+        bars = self._bars(self._film.takes[self.active], self.frame())
         return still.draw(self.scene(), self.caption, bars)
+
+    def _look(self, frames: Sequence[Frame]) -> strip.Look:
+        scenes = [build(frame.snapshot, self.topic) for frame in frames]
+        bars = self._bars(self._film.takes[0], frames[-1])
+        return strip.Look(
+            f"{self.group} · {self.topic}",
+            [small.draw(scene) for scene in scenes],
+            small.shapes(scenes),
+            small.LEGEND,
+            foot=strip.Small(*still.bars(scenes[-1], bars, 10)),
+        )

@@ -27,6 +27,8 @@ from kit.panel.recording import Recording
 from kit.panel.scene import Row, build
 from kit.panel.step_story import Caption
 
+KINDS = ("start", "", "write", "ack", "fault", "election", "parted", "truncation", "lost", "fork")
+"""Kinds of steps, by weight."""
 OFFERED = dict.fromkeys(BUTTONS, "")
 
 
@@ -100,6 +102,9 @@ class Film(film.Film):
         other.told[0] = Caption(said, "fork", "fork")
         merged = merge(one.frames, other.frames, at)
         return cls([one, other], merged, at, topic, partition)
+
+    def weight(self, told: Caption) -> int:
+        return KINDS.index(told.mark)
 
     def flights(self, take: int) -> list[Flight]:
         """A take's messages about the partition, also those in flight at the fork."""

@@ -15,6 +15,7 @@ All state is in traits, so a test needs no browser: `position` is the place on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ import traitlets
 
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
-from kit.film import replay
+from kit.film import replay, strip
+from kit.film.source import Frame
 from kit.film.steps import plain
 from kit.film.timeline_panel import TimelinePanel
-from kit.panel import controls, export, still, text
+from kit.panel import controls, export, small, still, text
 from kit.panel.film import Film
 from kit.panel.moments import Differs
 from kit.panel.recording import Recording, branch, record
@@ -194,8 +196,19 @@ class TimePanel(TimelinePanel):
         one, other = (take.recording.rule for take in self._film.takes)
         return still.Second(self.scene(1), (one, other), found)
 
-    def _picture(self) -> str:
+    def _still(self) -> str:
         return still.draw(self.scene(0), "\n".join(self.captions), self._beside())
+
+    def _look(self, frames: Sequence[Frame]) -> strip.Look:
+        scenes = [build(frame, self.topic, self.partition) for frame in frames]
+        offsets = small.columns(scenes)
+        return strip.Look(
+            f"{self.topic} · partition {self.partition}",
+            [small.draw(scene, offsets) for scene in scenes],
+            small.shapes(scenes),
+            small.LEGEND,
+            head=small.head(offsets),
+        )
 
 
 def _first_topic(world: World) -> str:

@@ -43,9 +43,10 @@ def tell(before: Frame | None, frame: Frame) -> Told:
     found = list(steps(before, frame))
     if not found:
         return Told(standing(frame.snapshot))
-    named = [step for step in found if step.label]
-    name = max(named, key=lambda step: step.weight).label if named else ""
-    return Told(together(found, []), name)
+    named = max((step for step in found if step.label), key=lambda step: step.weight, default=None)
+    if named is None:
+        return Told(together(found, []))
+    return Told(together(found, []), named.label, weight=named.weight)
 
 
 def caption(frames: Sequence[Frame], number: int) -> str:

@@ -34,13 +34,16 @@ All state is in traits, so a test needs no browser: `position` is the place on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.sim.world.world import World
+from kit.film import strip
+from kit.film.source import Frame
 from kit.film.steps import plain
 from kit.film.timeline_panel import TimelinePanel
-from kit.transaction_panel import controls, export, still, text
+from kit.transaction_panel import controls, export, small, still, text
 from kit.transaction_panel.film import Film
 from kit.transaction_panel.recording import branch, perform, record
 from kit.transaction_panel.scene import Scene, build
@@ -194,5 +197,14 @@ class TransactionTimePanel(TimelinePanel):
         """Writes the recording as one HTML file that needs no kernel and no network."""
         return export.write(Path(file), self.film, self.position)
 
-    def _picture(self) -> str:
+    def _still(self) -> str:
         return still.draw(self.scene(), self.caption)
+
+    def _look(self, frames: Sequence[Frame]) -> strip.Look:
+        scenes = [build(frame.snapshot, frame.lines) for frame in frames]
+        return strip.Look(
+            ", ".join(self.topics),
+            [small.draw(scene) for scene in scenes],
+            small.shapes(scenes),
+            small.LEGEND,
+        )

@@ -16,7 +16,7 @@ def test_every_cell_runs_and_the_panel_moves_the_leader(lab: Any) -> None:
 
     with lab.lesson(PROJECT / "notebooks" / "06-replication-and-the-isr.ipynb") as notebook:
         notebook.scroll_to("frame-by-frame")
-        film = notebook.outputs.locator(".cluster-panel", has_text="looking back")
-        expect(film.locator(".title")).to_contain_text("orders")
+        film = notebook.outputs.locator(".time-panel")
+        expect(film.locator(".caption")).to_contain_text("101 appends A, B and C")
         notebook.scroll_to("break-it")
         notebook.kill_the_leader(notebook.outputs.locator(".cluster-panel", has_text="live"))

@@ -80,15 +80,14 @@ lab.verdict("06-1", {"log end": log_end, "high watermark": high_watermark})
 # but does not yet know to be committed.
 
 # %% frame-by-frame tags=["read"]
-from lessons.nb06_replication.steps import Steps
-
 again = before.fork()
-steps = Steps(again, "orders")
 post(again, "orders", *records)
-steps.run(for_s=0.01)
+again.run(for_s=0.01)
 post(again, "orders", "D", "E", "F", "G")
-steps.run(for_s=0.6)
-steps.panel(position=2)
+again.run(for_s=0.6)
+film = lab.panel(again, "orders")
+film.jump("write")
+film
 
 # %% [markdown]
 # ### The leader dies after its answer

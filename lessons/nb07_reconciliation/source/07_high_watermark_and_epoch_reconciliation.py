@@ -120,7 +120,7 @@ lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 6
 
 # %% history tags=["read"]
 panel = lab.panel(world, "orders")
-panel.jump("end")
+panel.jump("write")
 panel
 
 # %% 07-2 tags=["stub", "predict"]

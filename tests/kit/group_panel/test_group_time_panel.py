@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from engine.sim.world.world import World
+from kit.film import strip
 from kit.film.source import Frame
 from kit.group_panel import members
 from kit.group_panel.ownership import Ownership
 from kit.group_panel.scene import build
 from kit.group_panel.time_panel import GroupTimePanel
+from tests.kit.film import strips
 from tests.kit.group_panel.toy_group import belief, group_of, member, shown
 
 SESSION = {"range": {"session.timeout.ms": 45_000}, "consumer": {}}
@@ -297,3 +299,26 @@ def test_a_coordinator_that_forgets_sessions_draws_no_expiry(monkeypatch: Any) -
     frames: list[Frame] = panel._first.frames
     assert {each["id"] for each in frames[-1].snapshot["group"]["members"]} > set()
     assert drawn(panel)[""] == [(0, "free"), (1, "free")]
+
+
+def test_the_strip_shows_what_the_panel_shows_at_each_of_its_moments(
+    panel: GroupTimePanel,
+) -> None:
+    assert panel.jump("freeze B")
+    found, place = strips.shots(panel._picture()), panel.position
+    chosen = strip.chosen(panel._film, place)
+    assert 4 <= len(found) == len(chosen) <= strip.MOST
+    assert [each.in_view for each in found] == [at == place for at in chosen]
+    hatched = 0
+    for at, shot in zip(chosen, found, strict=True):
+        panel.go(at)
+        lanes = drawn(panel)
+        names = [each for each in shot.words if each in lanes or each == "no reader"]
+        assert [name for name in lanes if name] == [name for name in names if name != "no reader"]
+        assert ("no reader" in names) == ("" in lanes)
+        kinds = [kind for pieces in lanes.values() for _, kind in pieces]
+        stale = sum(count for name, count in shot.boxes.items() if name[0] == "z")
+        assert (stale, shot.boxes["kf"]) == (kinds.count("stale"), kinds.count("free"))
+        assert shot.boxes.total() == len(kinds)
+        hatched += stale
+    assert hatched  # B, frozen, believes that it owns what was taken from it

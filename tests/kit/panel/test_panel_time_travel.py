@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 from engine.sim.world.world import World
 from kit import lab
-from kit.film import output
+from kit.film import output, strip
 from kit.film.steps import plain
+from kit.panel import small
 from kit.panel.panel import ClusterPanel
 from kit.panel.time_panel import TimePanel
+from tests.kit.film import strips
 from tests.kit.panel.panels import at_the_divergence, captions
 from tests.kit.panel.toy_cluster import ToyCluster
 from tests.kit.panel.worlds import SCRIPTS, played
@@ -203,3 +206,25 @@ def test_an_exported_page_holds_everything(lossy: World, tmp_path: Path) -> None
         assert part in page, part
     for outside in ("http:", "https:", "import "):
         assert outside not in page.replace("http://www.w3.org/2000/svg", ""), outside
+
+
+def test_the_strip_shows_what_the_panel_shows_at_each_of_its_moments(lossy: World) -> None:
+    """Records, what is committed, and the high watermarks, as the scene of that moment has them."""
+    panel = at_the_divergence(lossy)
+    found, place = strips.shots(panel._picture()), panel.position
+    chosen = strip.chosen(panel._film, place)
+    assert 4 <= len(found) == len(chosen) <= strip.MOST
+    assert [each.in_view for each in found] == [at == place for at in chosen]
+    for at, shown in zip(chosen, found, strict=True):
+        panel.go(at)
+        scene = panel.scene()
+        cells = [cell for row in scene.rows for cell in row.cells]
+        records = [each for each in shown.words if "·" in each and " " not in each]
+        assert records == [f"{cell.value}·{cell.epoch}" for cell in cells]
+        styles = Counter(f"{'k' if cell.committed else 'o'}{cell.epoch}" for cell in cells)
+        assert shown.boxes == styles
+        marks = [row.high_watermark for row in scene.rows if row.high_watermark >= 0]
+        assert shown.lines["var(--ink)"] == [
+            small.LOG + (mark - scene.offsets[0]) * small.PITCH - 2 for mark in marks
+        ]
+        assert f"leader {scene.leader} " in shown.words[0]

@@ -11,8 +11,10 @@ from engine.client.producer import Producer
 from engine.coordinators.transactions.states import TRANSITIONS
 from engine.sim.world.world import World
 from kit import lab
-from kit.transaction_panel import producers
+from kit.film import strip
+from kit.transaction_panel import producers, small
 from kit.transaction_panel.time_panel import TransactionTimePanel
+from tests.kit.film import strips
 from tests.kit.transaction_panel.transfers import bank, committed, crashed, transfer
 
 
@@ -287,7 +289,8 @@ def test_the_text_tells_what_the_picture_shows(panel: TransactionTimePanel) -> N
     bundle = panel._repr_mimebundle_()[0]
     assert bundle["text/plain"] == told
     assert "PrepareCommit" in bundle["image/svg+xml"]
-    assert "LSO 0" in bundle["image/svg+xml"]
+    panel.fork()
+    assert "LSO 0" in panel._repr_mimebundle_()[0]["image/svg+xml"]
 
 
 def test_producers_of_the_engine_itself_are_shown_too() -> None:
@@ -323,3 +326,26 @@ def test_start_and_act_are_on_the_tape_so_that_a_world_can_go_back() -> None:
     world.goto(event=0)
     world.goto(event=events)
     assert producers.words(world)["app"].state == "Ready"
+
+
+def test_the_strip_shows_what_the_panel_shows_at_each_of_its_moments(
+    panel: TransactionTimePanel,
+) -> None:
+    assert panel.jump("PrepareCommit")
+    found, place = strips.shots(panel._picture()), panel.position
+    chosen = strip.chosen(panel._film, place)
+    assert 4 <= len(found) == len(chosen) <= strip.MOST
+    for at, shown in zip(chosen, found, strict=True):
+        panel.go(at)
+        scene = panel.scene()
+        assert state(panel) in shown.words
+        cells = [cell for row in scene.rows for cell in row.cells]
+        assert shown.boxes["tc"] == sum(cell.kind == "commit" for cell in cells)
+        open_ones = sum(count for name, count in shown.boxes.items() if name[0] == "w")
+        assert open_ones == sum(cell.kind == "data" and cell.fate == "open" for cell in cells)
+        assert shown.boxes.total() == len(cells)
+        own = [row for row in scene.rows if not row.internal]
+        before = [sum(cell.offset < row.last_stable_offset for cell in row.cells) for row in own]
+        assert shown.lines.get("var(--two)", []) == [
+            small.LOG + cells * small.PITCH - 1 for cells in before
+        ]

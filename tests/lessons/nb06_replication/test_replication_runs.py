@@ -6,9 +6,8 @@ import pytest
 
 from kit.drawings.sequence import SequenceDiagram
 from kit.probes.one_partition import cluster
-from kit.probes.virtual import post, readable, send
+from kit.probes.virtual import readable, send
 from lessons.nb06_replication import durability_runs, election_runs, isr_runs
-from lessons.nb06_replication.steps import Steps
 
 
 def column(table, index: int) -> list[str]:
@@ -30,20 +29,6 @@ def test_the_diagram_has_the_walk_through_of_the_deck() -> None:
     assert says.index("HW → 3") > asked[1], "the slowest in-sync follower decides"
     assert says.index("acknowledged, offset 0") > says.index("HW → 3")
     assert "101" in diagram._repr_html_()
-
-
-def test_the_panels_frames_miss_no_step() -> None:
-    world = cluster(minimum=2)
-    steps = Steps(world, "orders")
-    post(world, "orders", "A")
-    steps.run(for_s=1)
-    told = [line.kind for frame in steps.frames for line in frame.lines]
-    assert told.count("append") == 3
-    assert told.count("high_watermark") == 3
-    assert [frame.number for frame in steps.frames] == list(range(len(steps.frames)))
-    panel = steps.panel(position=1)
-    assert "LEO 1" in panel.text
-    panel.close()
 
 
 def test_what_puts_a_replica_out_of_sync() -> None:
