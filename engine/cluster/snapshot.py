@@ -37,9 +37,7 @@ DAMAGED = "(damaged)"
 
 def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
     """The present state; `values` adds the record values of each log's last `tail` offsets."""
-    controller_id = cluster.spec.controller
-    controller = cluster.nodes.get(controller_id)
-    image = controller.image if controller is not None else _newest_image(cluster)
+    controller_id, image = cluster.spec.controller, newest_image(cluster)
     return {
         "time_us": cluster.now,
         "controller": {
@@ -61,8 +59,11 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
     }
 
 
-def _newest_image(cluster: Cluster) -> MetadataImage | None:
-    """The image of the best-informed broker, for the time without a controller."""
+def newest_image(cluster: Cluster) -> MetadataImage | None:
+    """The controller's image; while it is away, that of the best-informed broker."""
+    if cluster.spec.controller in cluster.nodes:
+        found: MetadataImage = cluster.nodes[cluster.spec.controller].image
+        return found
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 

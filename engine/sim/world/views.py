@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
+from engine.cluster.snapshot import newest_image
 from engine.events import Trace
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication.partition import Partition
@@ -16,13 +17,15 @@ from engine.sim.world.run import EPOCH_US
 
 
 def image(cluster: Cluster) -> MetadataImage:
-    """The controller's metadata image."""
-    found: MetadataImage = _running(cluster, cluster.spec.controller).image
+    """The controller's metadata image; while it is away, that of the best-informed broker."""
+    found = newest_image(cluster)
+    if found is None:
+        raise ValueError("No node is running; world.start(100) starts the controller.")
     return found
 
 
 def partitions(cluster: Cluster, topic: str) -> dict[int, PartitionImage]:
-    """A topic's partitions by index, as the controller has them."""
+    """A topic's partitions by index, as the newest image has them."""
     known = image(cluster)
     if topic not in known.topic_ids:
         names = ", ".join(sorted(known.topic_ids)) or "none"
@@ -34,7 +37,7 @@ def partitions(cluster: Cluster, topic: str) -> dict[int, PartitionImage]:
 
 
 def partition(cluster: Cluster, topic: str, index: int) -> PartitionImage:
-    """One partition, as the controller has it."""
+    """One partition, as the newest image has it."""
     found = partitions(cluster, topic)
     if index not in found:
         known = ", ".join(map(str, found))

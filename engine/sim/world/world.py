@@ -390,11 +390,11 @@ class World:
         return snapshot(self.cluster, values, tail)
 
     def image(self) -> MetadataImage:
-        """The controller's metadata image."""
+        """The controller's metadata image; while it is away, the best-informed broker's."""
         return views.image(self.cluster)
 
     def partitions(self, topic: str) -> dict[int, PartitionImage]:
-        """A topic's partitions by index, as the controller has them."""
+        """A topic's partitions by index, as the newest image has them."""
         return views.partitions(self.cluster, topic)
 
     def partition(self, topic: str, index: int) -> PartitionImage:
