@@ -161,7 +161,7 @@ class Listener:
 
 def bind(port: int) -> socket.socket:
     """A listening address on loopback; port 0 takes a free one."""
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         door.bind((HOST, port))
