@@ -101,9 +101,10 @@ def test_a_killed_producers_transaction_stays_open(panel: TransactionPanel) -> N
     panel.start("lost")
     panel.press("begin", "app")
     panel.send("app", "half")
+    wait(panel, lambda: reader(panel, "read_committed") == (0, 1, 0))  # it has arrived
     panel.press("kill", "app")
     wait(panel, lambda: client(panel).process == "killed")
-    wait(panel, lambda: reader(panel, "read_committed") == (0, 1, 0))
+    assert reader(panel, "read_committed") == (0, 1, 0)
     left = one(panel, "lost").left_ms
     assert left is not None
     assert left > 0
