@@ -10,7 +10,7 @@ from kit.film.source import Frame, Line, Snapshot
 from kit.film.steps import MAJOR, MINOR, NOTABLE, Step, together
 from kit.film.words import be, join, plural
 from kit.group_panel.ownership import Ownership
-from kit.group_panel.scene import GIVEN, OWN, REPORTED, STALE, build
+from kit.group_panel.scene import FREE, GIVEN, OWN, REPORTED, STALE, build
 from kit.group_panel.seats import Seat, seats, with_names
 
 KEEP_TELLING_US = 5_000_000
@@ -279,11 +279,12 @@ def _told(line: Line, given: Sequence[int], now: Snapshot, topic: str) -> Step:
             why = "it did not poll for max.poll.interval.ms, so its own client ended its membership"
         said = f"{name} **has lost** {named(given)}: {why}, and it "
         return Step(MAJOR, f"{name} lost {len(given)}", f"{said}cannot commit what it read.")
-    kept = (now["clients"].get(name, {}).get("owned") or {}).get(topic) or ()
-    rest = f" and keeps {named(sorted(kept))}" if kept else ""
-    return Step(
-        NOTABLE, "", f"{name} gives up {named(given)}{rest}: what it gave up has no reader now."
-    )
+    owned = (now["clients"].get(name, {}).get("owned") or {}).get(topic) or ()
+    kept = sorted({*owned} - {*given})
+    free = {each.partition for each in build(now, topic).pieces if each.kind == FREE}
+    rest = f" and keeps {named(kept)}" if kept else ""
+    then = ": what it gave up has no reader now." if {*given} <= free else "."
+    return Step(NOTABLE, "", f"{name} gives up {named(given)}{rest}{then}")
 
 
 def _zombies(was: Snapshot, now: Snapshot, topic: str) -> Iterator[Step]:
