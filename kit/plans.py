@@ -40,9 +40,9 @@ PLANS = (
     Plan(
         "half-day",
         "Half a day",
-        "What every user of Kafka needs: where a record goes, who has a copy, who reads it, and "
-        "what is read twice.",
-        (("00", "03", "06", "09", "10"),),
+        "What every user of Kafka needs: who has a copy of a record, who reads it, and what is "
+        "read twice.",
+        (("00", "06", "09", "10"),),
     ),
     Plan(
         "two-days",

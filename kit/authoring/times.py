@@ -1,8 +1,9 @@
 """How long a notebook takes: words, runs and exercises, counted from its source.
 
-A reader takes 200 words a minute.  A cell that runs something takes a minute: to read it, to
-run it and to look.  An exercise takes the minutes that its definition says, a quiz question
-one.  The first cell of a notebook has `{minutes}` where the sum belongs.
+A reader takes 200 words a minute.  A cell that runs something, or has a picture to play with or a
+listing of code, takes a minute: to read it, to run it and to look.  So does a prediction, and a
+quiz question.  An exercise takes the minutes that its definition says.  The first cell of a
+notebook has `{minutes}` where the sum belongs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kit.exercises.exercise import Exercise
 
 PLACE = "{minutes}"
 WORDS_A_MINUTE = 200
-RUNS = ("sim", "live", "both")
+TAKE_A_MINUTE = ("sim", "live", "both", "read")
 MARKUP = re.compile(r"<[^>]+>|\]\([^)]*\)|[#*`|>-]+|\$\$?")
 WORD = re.compile(r"\w[\w.’'-]*")
 
@@ -36,12 +37,12 @@ def words(cells: Sequence[Cell]) -> int:
 def minutes(group: str, cells: Sequence[Cell]) -> float:
     exercises = {found.id: found for found in catalogue.of_group(group)}
     total = words(cells) / WORDS_A_MINUTE
-    total += sum(any(cell.has(kind) for kind in RUNS) for cell in cells)
+    total += sum(any(cell.has(kind) for kind in TAKE_A_MINUTE) for cell in cells)
     for cell in cells:
         found = exercises.get(cell.name) if cell.has("stub") else None
         if isinstance(found, Exercise):
             total += found.minutes
-        total += cell.has("stub") and cell.has("quiz")
+        total += cell.has("stub") and (cell.has("quiz") or cell.has("predict"))
     return total
 
 

@@ -217,7 +217,7 @@ class Day:
         left = self.budget - len(self.bad)
         return (
             f"{len(self.bad)} of {len(self.samples)} samples are bad; the objective of "
-            f"{self.objective:.0%} allows {self.budget:.1f}, so {left:z.1f} of the budget is left"
+            f"{self.objective:.0%} allows {self.budget:.1f}, so {left:z.1f} samples are left"
         )
 
     def chart(self) -> Any:

@@ -63,7 +63,7 @@ def isr_flapping(limits_ms: Sequence[int] = (10_000, 30_000), stall_s: float = 1
     rows = [_flaps(limit_ms, stall_s) for limit_ms in limits_ms]
     columns = ("replica.lag.time.max.ms", "ISR changes", "longest wait for acks=all")
     closing = (
-        "A leader looks for laggards every half of the limit: with 10 s, a replica that stalls "
+        "A leader looks for laggards twice per limit: at 10 s, a replica that stalls "
         "is out after 10 to 15 s."
     )
     return Table(f"103 stalls for {stall_s:g} s, five times", columns, rows, closing)

@@ -6,9 +6,11 @@ found all the same.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +20,6 @@ from confluent_kafka import (
     OFFSET_END,
     OFFSET_STORED,
     ConsumerGroupTopicPartitions,
-    KafkaException,
     Producer,
     TopicPartition,
 )
@@ -27,6 +28,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, Resou
 from engine.coordinators.offsets import OffsetRecord
 from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from kit.both.outcomes import measured
+from kit.clusters import tools
 from kit.clusters.interface import Cluster
 from kit.probes import clients, group_log, requests
 from kit.probes.raw_client import RawClient
@@ -46,7 +48,11 @@ REPLICAS = {0: ALL}
 POLICIES = ("earliest", "latest", "error")
 TOO_LONG = 5_000
 """A commit's metadata text of this length is refused: offset.metadata.max.bytes is 4096."""
+WORK_S = 0.1
+"""What a replay does with five records."""
 Seen = Mapping[str, Any]
+Curves = dict[str, list[tuple[float, float]]]
+"""Points by side, such as the lag by seconds."""
 
 
 # -- where a consumer starts
@@ -132,8 +138,11 @@ def _overtaken(cluster: Cluster, blindly: bool) -> Seen:
 # -- replay
 
 
-def replays(cluster: Cluster) -> Seen:
-    """A group at work has committed 10 of 20; who may read again, and what moves."""
+def replays(cluster: Cluster, curves: Curves) -> Seen:
+    """A group at work has committed 10 of 20; who may read again, and what moves.
+
+    `curves` gets the lag of the replay by seconds.
+    """
     cluster.create_topic(TOPIC, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(20), minutes=range(20))
     with Reader(cluster, partitions=[0]) as reader:
@@ -149,11 +158,14 @@ def replays(cluster: Cluster) -> Seen:
     with Reader(cluster) as member:
         member.read(1)
         seen["the first group goes on at"] = member.offsets[0]
-        with_member = _move(cluster, 0)
-    seen["an administrator moves its offset to 0"] = {
-        "while it has a member": with_member,
-        "when it has none": _move(cluster, 0),
-        **_read_again(cluster),
+        refused = _tool(cluster, "--to-earliest", "--execute")
+    seen["kafka-consumer-groups --reset-offsets"] = {
+        "--to-earliest --execute, while it has a member": refused,
+        "--to-datetime minute 7, without --execute": _tool(cluster, "--to-datetime", _iso(at(7))),
+        "committed after that": _listed(admin),
+        "--to-earliest --execute": _tool(cluster, "--to-earliest", "--execute"),
+        "committed now": _listed(admin),
+        **_read_again(cluster, admin, curves),
     }
     return seen
 
@@ -186,17 +198,20 @@ def _resumed(reader: Reader) -> list[int]:
     return [came, reader.offsets[-1]]
 
 
-def _read_again(cluster: Cluster, step: int = 5) -> Seen:
+def _read_again(cluster: Cluster, admin: AdminClient, curves: Curves, step: int = 5) -> Seen:
     """Reads to the end and commits every `step` records: the lag, and when it should be over."""
-    lags = [_lag(cluster)]
+    lags = [_lag(admin)]
+    curve = curves[cluster.name] = [(0.0, float(lags[0]))]
     with _stored(cluster, GROUP) as reader:
         reader.read(1)
         began, estimate_s = time.perf_counter(), 0.0
         while lags[-1] > 0:
             reader.read(step - len(reader.offsets) % step)
+            time.sleep(WORK_S)
             reader.commit(reader.offsets[-1] + 1)
-            lags.append(_lag(cluster))
-            so_far_s = time.perf_counter() - began
+            lags.append(_lag(admin))
+            curve.append((time.perf_counter() - began, lags[-1]))
+            so_far_s = curve[-1][0]
             if lags[-1] * 2 <= lags[0] and not estimate_s:
                 estimate_s = so_far_s * lags[0] / (lags[0] - lags[-1])
     return {
@@ -206,21 +221,22 @@ def _read_again(cluster: Cluster, step: int = 5) -> Seen:
     }
 
 
-def _move(cluster: Cluster, offset: int) -> str:
-    """kafka-consumer-groups --reset-offsets, as a request: NONE or the error."""
-    wanted = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(TOPIC, 0, offset)])
-    admin = clients.admin(cluster)
-    (future,) = admin.alter_consumer_group_offsets([wanted]).values()
-    try:
-        (place,) = future.result(PATIENCE_S).topic_partitions
-    except KafkaException as failure:
-        return clients.name(failure.args[0])
-    return clients.name(place.error)
+def _tool(cluster: Cluster, *arguments: str) -> str:
+    """What `kafka-consumer-groups --reset-offsets` says: the new offset, or its refusal."""
+    where = ("--reset-offsets", "--group", GROUP, "--topic", TOPIC)
+    printed = tools.run(cluster, "kafka-consumer-groups", *where, *arguments).text
+    if found := re.search(rf"{GROUP}\s+{TOPIC}\s+0\s+(\d+)", printed):
+        return f"new offset {found[1]}"
+    return next((line for line in printed.splitlines() if "rror" in line), printed)
 
 
-def _lag(cluster: Cluster) -> int:
-    """The end of the log minus the committed offset, asked of the admin client."""
-    admin = clients.admin(cluster)
+def _iso(ms: int) -> str:
+    """A time as the tool reads it, in UTC."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000")
+
+
+def _lag(admin: AdminClient) -> int:
+    """The end of the log minus the committed offset."""
     (end,) = admin.list_offsets({TopicPartition(TOPIC, 0): OffsetSpec.latest()}).values()
     return int(end.result(PATIENCE_S).offset) - (_listed(admin) or 0)
 
@@ -310,17 +326,18 @@ def who_knows(cluster: Cluster) -> Seen:
     positions = []
     with Reader(cluster, {"client.id": "billing-on-host-7"}) as reader:
         reader.run(lambda: bool(reader.owned))
-        subscribed, lags = reader.committed(), [_lag(cluster)]
+        admin = clients.admin(cluster)
+        subscribed, lags = reader.committed(), [_lag(admin)]
         for _ in range(6):
             reader.read(1)
             positions.append(reader.consumer.position([TopicPartition(TOPIC, 0)])[0].offset)
         read = reader.committed()
-        lags.append(_lag(cluster))
+        lags.append(_lag(admin))
         reader.commit(6)
         committed = reader.committed()
         kept = _last_commit(cluster)
         group = cluster.snapshot()["groups"][GROUP]
-        coordinator = group["coordinator"]
+        coordinator, (member,) = group["coordinator"], group["members"]
     members_left = len(cluster.snapshot()["groups"][GROUP]["members"])
     after = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
     closes = [_committed_by_close(cluster, auto_commit) for auto_commit in (False, True)]
@@ -336,7 +353,7 @@ def who_knows(cluster: Cluster) -> Seen:
         "the consumer": {
             "offsets of six polls": reader.offsets,
             "its position after each": positions,
-            "its client id in the group": group["members"][0]["client_id"],
+            "its group.id, client.id and member id": [GROUP, member["client_id"], _id(member)],
             "members after close": members_left,
         },
         "committed": {
@@ -353,6 +370,11 @@ def who_knows(cluster: Cluster) -> Seen:
             "the coordinator is killed, and the group goes on at": goes_on,
         },
     }
+
+
+def _id(member: Mapping[str, Any]) -> str:
+    """A member id without the random part that the coordinator has given it."""
+    return re.sub(r"[\w]{8}(-\w{4}){3}-\w{12}", "<UUID>", str(member["id"]))
 
 
 def _committed_by_close(cluster: Cluster, auto_commit: bool) -> int | None:

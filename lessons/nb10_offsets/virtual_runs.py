@@ -35,7 +35,7 @@ def expiry(minutes: int) -> Table:
         world.tell(name, "finish")
     rows = []
     for label, for_s in (
-        ("B and D have left", 5),
+        ("B has left, and so has D", 5),
         ("half of the retention later", 30 * minutes),
         ("after the retention", 30 * minutes + 15),
     ):
@@ -49,7 +49,7 @@ def expiry(minutes: int) -> Table:
             "moment",
             "A lives, and has nothing to read",
             "B has left its group",
-            "its members now read another topic",
+            "D has left, and its group reads another topic",
         ),
         rows,
     )

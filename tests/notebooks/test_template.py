@@ -12,7 +12,7 @@ from kit.authoring import rules
 from kit.authoring.build import build
 from kit.authoring.rules import Lesson
 from kit.authoring.sources import Cell
-from kit.course import PROJECT, group_of, source_files
+from kit.course import group_of, reference_notebook, source_files, source_of
 from kit.exercises import catalogue, settling
 from kit.exercises.exercise import Exercise, Prediction
 
@@ -39,14 +39,13 @@ def test_every_prediction_is_settled_by_a_run() -> None:
     assert settled == asked
 
 
-def predictions_of_notebooks() -> list[Prediction]:
-    everything = (found for found in catalogue.everything() if isinstance(found, Prediction))
-    return [found for found in everything if found.id[0].isdigit()]
+def predictions() -> list[Prediction]:
+    return [found for found in catalogue.everything() if isinstance(found, Prediction)]
 
 
-@pytest.mark.parametrize("prediction", predictions_of_notebooks(), ids=lambda each: each.id)
+@pytest.mark.parametrize("prediction", predictions(), ids=lambda each: each.id)
 def test_a_solution_says_why_a_tempting_answer_is_wrong(prediction: Prediction) -> None:
-    (path,) = (PROJECT / "notebooks/solutions").glob(f"{prediction.id[:2]}-*.ipynb")
+    path = reference_notebook(source_of(prediction.id.partition("-")[0]))
     outputs = [
         output.get("data", {}).get("text/plain", "")
         for cell in nbformat.read(path, as_version=4).cells

@@ -103,6 +103,7 @@ PREDICTIONS = (
         "commit. Another process starts the same query with the same checkpoint, until all 6,000 "
         "records are read. How many rows does bronze have then?",
         form="a number of rows",
+        tempting="6500",
         settle=lambda seen: seen["rows after"],
         explain=explain_rows,
     ),
@@ -112,6 +113,7 @@ PREDICTIONS = (
         '2 has "speed_kmh": -5; 3 has "truck": 99, a number; 4 has "speed_kmh": 83.0; 5 has '
         '"heading": null; 6 has a further field, "driver". Which does the rule refuse?',
         form="the numbers of the refused records",
+        tempting="1 2 3",
         settle=lambda seen: seen["refused"],
         explain=explain_refused,
     ),
@@ -126,6 +128,7 @@ PREDICTIONS = (
             "those of about the last 40 minutes: twice the delay",
             "none: each micro-batch starts with an empty state",
         ),
+        tempting="b",
         settle=ids_kept,
         because={
             "a": "It keeps {ids kept within the watermark} ids, and dropDuplicates {ids kept by "
@@ -141,15 +144,16 @@ PREDICTIONS = (
     ),
     Prediction(
         "L1-1",
-        "Two trucks leave their tunnels. One reports a position that is 14 minutes behind the "
-        "newest event, the other one that is 50 minutes behind. The watermark's delay is 20 "
-        "minutes. What happens to the two positions?",
+        "A truck leaves two tunnels. One of its positions is 14 minutes behind the "
+        "newest event, the other 50 minutes. The watermark's delay is 20 minutes. What happens to "
+        "the two positions?",
         (
             "both change gold, each in the minute of its own event time",
             "the first changes gold, in its own minute; the second is in no table",
             "the first changes gold; the second becomes a dead letter with a reason",
             "neither changes gold: their minutes are closed",
         ),
+        tempting="c",
         settle=tunnel,
         because={
             "a": "Gold has the positions that are {minutes late in gold} minutes late, and "
@@ -175,6 +179,7 @@ PREDICTIONS = (
             "only the rows of the other partitions, until the broker is back",
             "2,000 rows, each record once",
         ),
+        tempting="b",
         settle=rows_of_the_shift,
         because={
             "a": "{acknowledged} records were acknowledged, and bronze has {bronze} rows. What got "
@@ -197,6 +202,7 @@ PREDICTIONS = (
             "records read twice: the partitions were assigned again in the middle",
             "fewer records read: the query lost its partitions",
         ),
+        tempting="c",
         settle=a_slow_batch,
         because={
             "a": "{records read} of {records} records were read, and {groups of that name} groups "
@@ -219,6 +225,7 @@ PREDICTIONS = (
             "twice: once for the filter, and once for the columns",
             "many times: for each field that the reason asks for",
         ),
+        tempting="a",
         settle=times_parsed,
         because={
             "a": "It is there {filtered} times; without the filter {all} times.",
@@ -237,6 +244,7 @@ PREDICTIONS = (
             "from version 0: the rows of the commits that are left; without a version: every row",
             "from version 0: an error; without a version: only what is written from now on",
         ),
+        tempting="c",
         settle=after_a_month,
         because=dict.fromkeys(
             "abcd",

@@ -75,6 +75,7 @@ PREDICTIONS = (
             "offsets 0; commits 0",
             "offsets 0 and 1; commits 0 and 1",
         ),
+        tempting="c",
         settle=notes_of_a_crash,
         because={
             "a": "The checkpoint has offsets {offsets}: those of the next micro-batch are noted "
@@ -92,6 +93,7 @@ PREDICTIONS = (
         "again and read all 120 payments to the end. How many rows does the table of foreachBatch "
         "with a plain append have?",
         form="a number of rows",
+        tempting="120",
         settle=lambda seen: seen[APPEND],
         explain=explain_rows,
     ),
@@ -105,6 +107,7 @@ PREDICTIONS = (
             "a read_committed consumer behind the transactional producer",
             "the table of the foreachBatch that notes its number first",
         ),
+        tempting="c",
         settle=who_misses,
         because={
             "a": "It finds {Kafka sink} records: those of the first attempt are there as well.",
@@ -121,6 +124,7 @@ PREDICTIONS = (
         "checkpoint is deleted. It starts again on a topic with 120 other payments. How many of "
         "these come into the table?",
         form="a number of rows",
+        tempting="120",
         settle=lambda seen: seen["evening"],
         explain=explain_evening,
     ),
@@ -129,6 +133,7 @@ PREDICTIONS = (
         "Five points at which a driver can be killed, and an executor that dies when its tasks "
         "have written: at how many of these six does the Kafka sink's topic have records twice?",
         form="a number of points",
+        tempting="6",
         settle=lambda seen: len(seen["repeats at"]),
         explain=explain_repeats,
     ),
@@ -137,6 +142,7 @@ PREDICTIONS = (
         "Your sink, your point, your micro-batch, as they are in the next cell. 120 payments are "
         "in the topic. How many rows are there when the query has gone on?",
         form="a number of rows",
+        tempting="160",
         settle=lambda seen: seen["rows"],
         explain=explain_own,
     ),
@@ -150,6 +156,7 @@ PREDICTIONS = (
             "the one that drops by order_id in place of event_id",
             "the one that drops by event_id within a watermark",
         ),
+        tempting="d",
         settle=who_repeats,
         because={
             "a": "It gives {a filter} rows: the state holds every event id.",

@@ -11,10 +11,10 @@
 # * write a `foreachBatch` that can safely run twice: a named append, a MERGE or a Kafka
 #   transaction;
 # * start a query so that it can be killed at any time;
-# * remove the repeats from a topic, with state that stays small.
+# * drop repeats while reading a topic, with state that stays small.
 #
-# **Time:** {minutes}. The lab builds on lab L1, and needs Java 17 and PySpark. A crash takes a few
-# seconds, because a separate driver starts for it, and dies.
+# **Time:** {minutes}. The lab builds on lab L1, and needs Java 17, PySpark and Delta. A crash takes
+# a few seconds, because a separate driver starts for it, and dies.
 
 # %% doorway tags=["setup"]
 import shutil
@@ -141,8 +141,8 @@ lab.verdict("L2-2", seen)
 # Two of the four tasks have written their rows, or half of a transaction has been sent. One of the
 # four sinks below is homemade: its `foreachBatch` notes the micro-batch's number in a file and then
 # writes the rows; it skips a number that it has already noted. The *transactional producer* puts a
-# micro-batch's records and its number into one Kafka transaction; the number is stored as a
-# consumer group's offset.
+# micro-batch's records and its number into one Kafka transaction; the number plus one is stored as
+# a consumer group's offset.
 
 # %% L2-3 tags=["stub", "predict"]
 lab.predict("L2-3")
@@ -172,9 +172,9 @@ display(outcome)
 lab.verdict("L2-3", outcome)
 
 # %% [markdown]
-# The note said that the rows were there before they were, so 40 payments are lost. If the note is
-# written after the rows, a crash between the two repeats the rows. Only a note that appears *with*
-# the rows, in one step, avoids both: Delta's commit, the file sink's log, or Kafka's transaction.
+# The note claimed rows that were not yet written, so 40 payments are lost. If the note is written
+# after the rows, a crash between the two repeats the rows. A note that appears *with* the rows, in
+# one step, avoids both: Delta's commit, the file sink's log, or Kafka's transaction.
 #
 # A folder is not a table. Two tasks had written their files when the driver died. `_spark_metadata`
 # names other files, so a tool that lists the folder counts 20 payments twice. A topic keeps what it
@@ -198,9 +198,8 @@ display(printed, lab.broker_log(cluster, coordinator, group))
 # ## The complete table
 #
 # One command wrote the table below: `python -m labs.crash.table`. It starts six drivers, one for
-# each point, with every sink in each. For the last column, only an executor is killed, once its
-# tasks have written everything but have not reported it. The driver lives on and runs the tasks
-# again.
+# each column, with every sink in each. For the last column, only an executor is killed, once its
+# tasks have written everything but have not reported it. The driver lives on.
 
 # %% L2-5 tags=["stub", "predict"]
 lab.predict("L2-5")
@@ -240,7 +239,7 @@ lab.verdict("L2-5", seen)
 # crash between the first and the last note leaves one question, and the answer is always “run the
 # batch again, with the same offsets.” So Spark promises *at least once* and a fixed input per batch
 # number; the sink turns that into *exactly once*. Below are the logs of the two Delta tables, one
-# of which has 40 rows twice and no trace of it, and the code of four sinks.
+# of which has 40 rows twice and no number of a micro-batch, and the code of four sinks.
 
 # %% the-sinks tags=["read"]
 display(notes.delta_log(first.place("append").table))
@@ -506,7 +505,7 @@ lab.check("L2-10", on_records(once))
 #
 # **Read this output: what happened?**
 # ```
-# checkpoint/offsets:  0  1  2  …  417  418
+# checkpoint/offsets:  …  416  417  418
 # checkpoint/commits:  0  1  2  …  417
 # ```
 # <details><summary><b>An answer</b></summary>
@@ -674,6 +673,6 @@ lab.verdict("L2-6", seen)
 # many producers that a driver could issue, or repeat after its own death. Kafka has no second phase
 # in which a prepared transaction waits for an outside decision (KIP-939 proposes one). Flink comes
 # close: its sinks flush their records, store their open transactions in the checkpoint, and commit
-# them after a restart. Readers then wait for each checkpoint, and a transaction that times out is
+# them when it completes. Readers then wait for each checkpoint, and a transaction that times out is
 # lost. Spark leaves the problem to the readers. This lab's transactional sink takes the other
 # approach: one producer for all the rows. Its limit is what one process can write.

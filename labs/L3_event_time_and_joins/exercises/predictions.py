@@ -122,6 +122,7 @@ PREDICTIONS = (
         "Twelve positions, measured every two minutes from 8:04 to 8:26, arrive at 8:28. The "
         "watermark is about ten minutes behind. How many of the twelve are counted?",
         form="a number of positions",
+        tempting="12",
         settle=lambda seen: seen["counted"],
         explain=explain_counted,
     ),
@@ -130,6 +131,7 @@ PREDICTIONS = (
         "Micro-batches 0 to 5 have a position each, of 8:02, 8:07, 8:12, 8:21, 8:05 and 8:30. In "
         "which micro-batch does append mode write the window from 8:00 to 8:10?",
         form="the number of a micro-batch",
+        tempting="2",
         settle=lambda seen: seen["micro-batch"],
         explain=explain_first_out,
     ),
@@ -138,6 +140,7 @@ PREDICTIONS = (
         "The micro-batches are now 8:02 and 8:07, 8:12 and 8:21, 8:05 and 8:30. How many rows does "
         "update mode write about the window from 8:00 to 8:10, in all?",
         form="a number of rows",
+        tempting="3",
         settle=lambda seen: seen["rows"],
         explain=explain_updates,
     ),
@@ -146,6 +149,7 @@ PREDICTIONS = (
         "Positions of 8:00, 8:03, 8:11 and 8:13, later one of 8:07, at the end one of 8:40. A "
         "pause of five minutes ends a trip. How many trips does append mode write?",
         form="a number of trips",
+        tempting="2",
         settle=lambda seen: seen["trips"],
         explain=explain_trips,
     ),
@@ -155,6 +159,7 @@ PREDICTIONS = (
         "ahead. Then truck-01 goes on to 8:15, four positions in a micro-batch. How many of its 16 "
         "positions are counted?",
         form="a number of positions",
+        tempting="16",
         settle=lambda seen: seen["counted, every clock"],
         explain=explain_wrong_clock,
     ),
@@ -163,6 +168,7 @@ PREDICTIONS = (
         "Positions go on to 8:40, orders stop at 8:05. How many windows of ten minutes does append "
         "mode write?",
         form="a number of windows",
+        tempting="5",
         settle=lambda seen: seen["windows written"],
         explain=explain_silent,
     ),
@@ -175,6 +181,7 @@ PREDICTIONS = (
             "that of both joins: a pair that was found is not needed any longer",
             "that of neither: a join must remember each record",
         ),
+        tempting="a",
         settle=bounded_join,
         because={
             "a": "Without a range {state without a range} of {records} records are in the state: a "
@@ -191,6 +198,7 @@ PREDICTIONS = (
         "The delay is two minutes, the range five. The order of 8:10 is never paid. In which "
         "micro-batch does its null row come out?",
         form="the number of a micro-batch",
+        tempting="3",
         settle=lambda seen: seen["micro-batch of the null row"],
         explain=explain_null_row,
     ),

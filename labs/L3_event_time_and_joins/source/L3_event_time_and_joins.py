@@ -1,7 +1,7 @@
 # %% [markdown]
 # # L3 · Event time and joins
 #
-# A truck leaves a tunnel and sends what it measured inside. Some of the data is half an hour old.
+# A truck leaves a tunnel and sends what it measured inside. Some of the data is 24 minutes old.
 # Does it still count? You run windows, sessions and joins over such a stream, and see in each
 # micro-batch what Spark keeps, what it writes, and what it drops.
 #
@@ -126,7 +126,7 @@ lab.verdict("L3-1", outcome)
 
 # %% [markdown]
 # Spark does not check how late a position is. It checks whether the position's *window* is still
-# open, and a window is open until the watermark passes its end. So the position from 8:10 counts,
+# open, and a window is open until the watermark reaches its end. So the position from 8:10 counts,
 # even though it is eighteen minutes late, but the one from 8:08 does not. Spark's own counter is
 # smaller than the number of lost positions: within a micro-batch, Spark first combines the rows
 # that share a window and a truck, and then counts the combined rows. Use the counter as an alarm,
@@ -186,13 +186,13 @@ print(seen)
 lab.verdict("L3-2", seen)
 
 # %% [markdown]
-# The position from 8:12 is past the window's end, but nothing happens: the watermark is at 8:02.
-# The position from 8:21 moves the watermark to 8:11, but a micro-batch works with the watermark
-# that it *began* with. So the window comes out one micro-batch later. The position from 8:05 is in
-# that micro-batch, and it still counts: when Spark decides which records to drop, it uses the
-# previous micro-batch's watermark. (It has done so since Spark 3.4, so that several stateful steps
-# can follow one another.) If no new records arrive, Spark runs an empty micro-batch to act on the
-# new watermark.
+# The position from 8:12 is past the window's end, but moves the watermark only to 8:02. The
+# position from 8:21 moves the watermark to 8:11, but a micro-batch works with the watermark that it
+# *began* with. So the window comes out one micro-batch later. The position from 8:05 is in that
+# micro-batch, and it still counts: when Spark decides which records to drop, it uses the previous
+# micro-batch's watermark. (It has done so since Spark 3.4, so that several stateful steps can
+# follow one another.) If no new records arrive, Spark runs an empty micro-batch to act on the new
+# watermark.
 #
 # ### Update mode
 #
@@ -243,7 +243,7 @@ kept.selectExpr("key.window.start", "key.window.end", "value.*").show(truncate=F
 # ## A wrong clock
 #
 # truck-01 sends a position every minute from 8:00 to 8:15, and each micro-batch has four records.
-# The fourth record overall is the only one from truck-13, whose clock is a day ahead.
+# The fourth record comes from truck-13, a day ahead; truck-02 sends the last, at 8:40.
 
 # %% L3-5 tags=["stub", "predict"]
 lab.predict("L3-5")
@@ -270,12 +270,12 @@ lab.verdict("L3-5", seen)
 
 # %% [markdown]
 # One record moved the watermark ahead by a day, and a watermark does not move back, so all the
-# other trucks' records are late until tomorrow. The query runs and its lag is zero, but it writes
-# nothing. The remedy is a rule *before* the watermark: no event may be later than its arrival.
-# After `withWatermark`, the same rule comes too late, because by then the record has already moved
-# the watermark (exercise L3-11). Kafka has its own guard for the record's timestamp,
-# `message.timestamp.after.max.ms` (an hour by default), but this guard cannot see a field in the
-# value.
+# other trucks' records are late until tomorrow. Micro-batch 1 still counts; after it, with a lag of
+# zero, the query writes nothing. The remedy is a rule *before* the watermark: no event may be later
+# than its arrival. After `withWatermark`, the same rule comes too late, because by then the record
+# has already moved the watermark (exercise L3-11). Kafka has its own guard for the record's
+# timestamp, `message.timestamp.after.max.ms` (an hour by default), but this guard cannot see a
+# field in the value.
 #
 # ## Orders and their payments
 #
@@ -498,7 +498,7 @@ lab.check("L3-12", judged.paid(paid))
 # ```
 # "numInputRows" : 4200,
 # "eventTime" : { "max" : "2026-03-02T09:14:07.000Z", "watermark" : "2027-03-02T08:49:00.000Z" },
-# "stateOperators" : [ { "numRowsTotal" : 0, "numRowsDroppedByWatermark" : 1387 } ]
+# "stateOperators" : [ { "numRowsTotal" : 1, "numRowsDroppedByWatermark" : 1387 } ]
 # ```
 # <details><summary><b>An answer</b></summary>
 #
@@ -518,9 +518,9 @@ lab.quiz("L3-13", "a", "c")
 # %% [markdown]
 # ## Deeper: Sessions
 #
-# A *trip* ends when a truck sends nothing for five minutes. truck-07 sends positions from 8:00,
-# 8:03, 8:11 and 8:13. Then a position from 8:07 arrives late, while the watermark is still before
-# 8:00. At the end, a position from 8:40 moves the watermark ahead.
+# A pause of more than five minutes ends a *trip*. truck-07 sends positions from 8:00, 8:03, 8:11
+# and 8:13. Then a position from 8:07 arrives late, while the watermark is still before 8:00. At the
+# end, a position from 8:40 moves the watermark ahead.
 
 # %% L3-4 tags=["stub", "predict"]
 lab.predict("L3-4")
@@ -664,8 +664,8 @@ lab.verdict("L3-8", seen)
 #
 # You want an alert when a truck has sent nothing for five minutes, and another when the truck comes
 # back. No window does both. `transformWithState` gives each truck a *state* that you define and
-# *timers* that follow event time: a timer fires when the watermark passes the timer's time. The
-# state is in RocksDB, on the machine that processes the truck's records.
+# *timers* that follow event time: a timer fires when the watermark reaches the timer's time. The
+# state is kept in RocksDB, on the machine that processes the truck's records.
 
 # %% a-silent-truck tags=["live"]
 from pyspark.sql import Row
@@ -764,9 +764,9 @@ Chart(
 
 # %% [markdown]
 # The fleet's late positions are up to fifteen minutes late. A longer delay loses none, but it keeps
-# more windows in the state. Shorter delays lose fewer positions than you may expect: a micro-batch
-# here covers about four minutes, and late records get one or two micro-batches as a bonus. Never
-# rely on the bonus: with a shorter trigger, it is gone.
+# more windows in the state. Shorter delays lose fewer positions here than you may expect: a
+# micro-batch here covers about four minutes, and late records get one or two micro-batches as a
+# bonus. Never rely on the bonus: with a shorter trigger, it is gone.
 #
 # Dropped records are not gone: bronze still has them. Three policies are common: ignore them and
 # watch the counter; write late records to their own topic, using a rule on
@@ -838,7 +838,7 @@ assert counted["truck-02"] < len(slow)
 #
 # In lab L1, `dropDuplicates` keeps each event id for as long as the query lives.
 # `dropDuplicatesWithinWatermark` forgets an id once the watermark is later than the first copy's
-# event time plus the delay, so any copy that arrives after that gets through. The ids here are the
+# event time plus the delay, so a copy with a newer event time gets through. The ids here are the
 # keys, and the delay is ten minutes.
 
 # %% duplicates-within-a-watermark tags=["live"]

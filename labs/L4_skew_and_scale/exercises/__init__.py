@@ -16,7 +16,7 @@ QUIZ = Question(
         "a larger maxOffsetsPerTrigger",
     ),
     right=frozenset("c"),
-    explanation="One task has almost all rows, so one core works for nine minutes.",
+    explanation="One task has almost all rows, so its core works alone for nine minutes.",
     because={
         "a": "Eleven cores wait already.",
         "b": "More partitions separate keys from each other. One key stays in one of them.",

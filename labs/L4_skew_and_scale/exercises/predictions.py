@@ -61,6 +61,7 @@ PREDICTIONS = (
         "You read the topic with minPartitions = 6. How many of the tasks read partition 0, which "
         "has 1,200 of the 2,000 records?",
         form="a number of tasks",
+        tempting="1",
         settle=lambda seen: seen["tasks of partition 0"],
         explain=lambda answer, seen: (
             f"There are {seen['tasks']} tasks, and {seen['tasks of partition 0']} of them read "
@@ -73,6 +74,7 @@ PREDICTIONS = (
         "hold 1,200, 600 and 200 records. How many records of the last one are in the first "
         "micro-batch?",
         form="a number of records",
+        tempting="100",
         settle=lambda seen: seen["of partition 2"],
         explain=lambda answer, seen: (
             f"The first micro-batch has {seen['records of the first micro-batch']} records: "
@@ -85,14 +87,16 @@ PREDICTIONS = (
         "You count positions by truck. What does the largest of the four tasks behind the shuffle "
         "read?",
         CHOICES,
+        tempting="b",
         settle=where_the_rows_went,
         because=ROWS,
     ),
     Prediction(
         "L4-4",
-        "For each position you compute the difference to the truck's position before. What does "
-        "the largest of the four tasks behind the shuffle read?",
+        "For each position you subtract the truck's speed before from its speed. What does the "
+        "largest of the four tasks behind the shuffle read?",
         CHOICES,
+        tempting="a",
         settle=where_the_rows_went,
         because=ROWS,
     ),
@@ -105,6 +109,7 @@ PREDICTIONS = (
             "the median of the parts' medians",
             "the sum of the parts' distinct counts",
         ),
+        tempting="b",
         settle=what_is_right,
         because=dict.fromkeys(
             "abcd", "Compared for {trucks} trucks. Right: {right}. Wrong: {wrong}."
@@ -114,6 +119,7 @@ PREDICTIONS = (
         "L4-6",
         "In which of the two does Spark split the hot truck's partition into more tasks?",
         ("in the join alone", "in the steps alone", "in both", "in neither"),
+        tempting="c",
         settle=what_was_split,
         because=dict.fromkeys(
             "abcd",
@@ -132,6 +138,7 @@ PREDICTIONS = (
             "it goes on, and some records are in the table twice",
             "it goes on, and each record is in the table once",
         ),
+        tempting="b",
         settle=how_the_query_went_on,
         because={
             "a": "The query ended by itself: {the query ended by itself}, with {rows} rows.",

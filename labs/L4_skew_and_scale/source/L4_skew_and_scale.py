@@ -3,11 +3,11 @@
 #
 # Six trucks send records, and one of them sends two of every five. You see how partitions become
 # tasks, what a hot key does to one task, which work suffers from it and which does not, and what
-# helps. At the end, the same job runs on a Spark cluster.
+# helps. At the end, a job runs on a Spark cluster.
 #
 # **You will be able to**
 # * say how many tasks read a topic, and limit how much a micro-batch takes;
-# * find the task that takes too long, and say why;
+# * find the task that reads too much, and say why;
 # * salt an aggregate or a join, and say when that produces a wrong number;
 # * say what adaptive execution fixes, and what it does not.
 #
@@ -308,7 +308,7 @@ display(outcome)
 lab.verdict("L4-7", outcome)
 
 # %% [markdown]
-# A task that gets no answer requests new metadata and continues from the new leader at the same
+# A task that gets no answer would request new metadata and continue from the new leader at the same
 # offset: each task's range was written to the checkpoint before the task began. If the task still
 # fails, a cluster runs it again with that range. In local mode the query fails, and after a restart
 # it reads the same range.
@@ -481,7 +481,7 @@ lab.check("L4-9", options)
 # *Follow-up:* what about a stream with state? (A key's state is in one place.)
 #
 # * **weak:** "AQE is broken" · **good:** thresholds · **strong:** says which operators can be split, and why
-# * **evidence:** [What adaptive execution does by itself](#What-adaptive-execution-does-by-itself)
+# * **evidence:** [What adaptive execution does by itself](#Deeper:-What-adaptive-execution-does-by-itself)
 # </details>
 #
 # <details><summary><b>5. A query was down for a day. What do you set before it starts again?</b></summary>
@@ -499,12 +499,12 @@ lab.check("L4-9", options)
 # **Read this output: what happened?**
 # ```
 # Topic: clicks  Partition: 0  Leader: 101  Replicas: 101,102,103  Isr: 101,102,103
-# Topic: clicks  Partition: 1  Leader: 101  Replicas: 102,103,101  Isr: 101,103
+# Topic: clicks  Partition: 1  Leader: 103  Replicas: 102,103,101  Isr: 103,101
 # Topic: clicks  Partition: 2  Leader: 103  Replicas: 103,101,102  Isr: 103,101
 # ```
 # <details><summary><b>An answer</b></summary>
 #
-# Broker 102 was gone: it is the first replica of partition 1, yet 101 leads that partition now.
+# Broker 102 was gone: it is the first replica of partition 1, yet 103 leads that partition now.
 # Broker 102 is already back and has caught up on partition 0, but not yet on partitions 1 and 2.
 # Even after it has caught up there, the leaders stay where they are until a preferred leader
 # election.
@@ -556,8 +556,9 @@ Chart(
 )
 
 # %% [markdown]
-# All three drivers find the same numbers. How much faster two cores are depends on this machine and
-# on what else it is doing; `kafkalab bench spark` measures the difference over more rounds.
+# All three drivers count the same. How much faster two cores are, or slower, depends on this
+# machine and on what else it is doing; `kafkalab bench spark` measures the difference over more
+# rounds.
 
 # %% [markdown]
 # ## Deeper: What adaptive execution does by itself
@@ -640,7 +641,7 @@ lab.check("L4-10", on_depots(sides))
 # %% [markdown]
 # ## Deeper: Where the time of a micro-batch goes
 #
-# Besides the reading itself, a micro-batch costs a few hundred milliseconds for planning and for
+# Besides the reading itself, a micro-batch costs some 100 to 300 milliseconds for planning and for
 # two checkpoint files, one written before it and one after it. With small micro-batches, you pay
 # this cost often. Here the same 2,000 records are read 100 at a time, and then 1,000 at a time:
 

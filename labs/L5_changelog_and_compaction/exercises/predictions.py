@@ -77,6 +77,7 @@ PREDICTIONS = (
             "the MERGE is refused",
             "the table has two rows of order 1",
         ),
+        tempting="a",
         settle=merged_as_it_came,
         because={
             "a": "A DataFrame has no order, so there is no last row: {error}.",
@@ -90,12 +91,13 @@ PREDICTIONS = (
         "The micro-batch has placed, loaded, under way and, after the restart, loaded again. The "
         "query keeps the change with the highest ts_ms. Which status does the table show?",
         form="a status",
+        tempting="under way",
         settle=lambda seen: seen["in the table"],
         explain=explain_status,
     ),
     Prediction(
         "L5-3",
-        "The first micro-batch has an order's insert, update and delete. The second has the "
+        "Micro-batch 1 has an order's insert, 2 has its update and delete, and 3 has the "
         "update once more, with its old LSN. What does the table hold then?",
         (
             "no order: the guard refuses an old LSN",
@@ -103,6 +105,7 @@ PREDICTIONS = (
             "nothing new: the query stops, because the row to update is not there",
             "no order, and a row that notes the delete",
         ),
+        tempting="a",
         settle=after_the_replay,
         because={
             "a": "The table has {orders}. The guard compares with a row, and the row was gone.",
@@ -116,6 +119,7 @@ PREDICTIONS = (
         "The topic has three partitions, and each micro-batch makes a version of the table. Which "
         "versions are equal to the database at the highest LSN that they know?",
         ("all of them", "the last one, and few of the others or none", "not even the last one"),
+        tempting="a",
         settle=versions_that_are_right,
         because={
             "a": "{versions like the database} of {versions} versions are. A micro-batch cuts each "
@@ -134,6 +138,7 @@ PREDICTIONS = (
             "the same table, from as many records: each LSN is a change of its own",
             "another table: what the cleaner removed is missing",
         ),
+        tempting="c",
         settle=a_rebuild,
         because={
             "a": "{records before} records were read at first, and {records after the cleaner} "
@@ -154,6 +159,7 @@ PREDICTIONS = (
             "no order 2: the tombstone is still in the topic",
             "order 2, as before",
         ),
+        tempting="c",
         settle=back_after_a_while,
         because={
             "a": "It has {orders in memory} in memory; of order 2 the topic has {left of the "
@@ -175,6 +181,7 @@ PREDICTIONS = (
             "the deleted order, and the updated one as it is in the database",
             "the updated order with its old status",
         ),
+        tempting="a",
         settle=with_more_partitions,
         because={
             "a": "The deleted order is {deleted order, rebuilt}: its insert is in the old "
@@ -194,6 +201,7 @@ PREDICTIONS = (
             "no rows: the query fails, and the second start begins behind that micro-batch",
             "no rows: the query fails, and the second start fails at the same micro-batch",
         ),
+        tempting="a",
         settle=after_a_compaction,
         because=dict.fromkeys(
             "abcd",

@@ -140,17 +140,17 @@ seen = {
 lab.verdict("L5-2", seen)
 
 # %% [markdown]
-# The table went back in time and stays in the past until the next micro-batch arrives. A timestamp
-# shows when a change was *handled*, and two changes that were handled in the same millisecond look
-# the same. The LSN shows where the change is in the database's log: no other change to the row has
-# that LSN, and the LSN stays the same when the change is delivered again.
+# The table shows an old status until the next micro-batch arrives. A timestamp shows when a change
+# was *handled*, and two changes that were handled in the same millisecond look the same. The LSN
+# shows where the change is in the database's log: no other change to the row has that LSN, and the
+# LSN stays the same when the change is delivered again.
 #
 # ## The guard, and what it needs
 #
 # So the MERGE applies a change only if the change's LSN is above the row's LSN. This condition is
-# the *guard*. With it, an old or repeated micro-batch changes nothing. Deletes are rows in the
-# micro-batch, too. The next cell removes a deleted order from the table. Then the connector
-# restarts and delivers an old update again.
+# the *guard*. It rejects a change that is older than its row. Deletes are rows in the micro-batch,
+# too. The next cell removes a deleted order from the table. Then the connector restarts and
+# delivers an old update again.
 
 # %% L5-3 tags=["stub", "predict"]
 lab.predict("L5-3")
@@ -230,7 +230,7 @@ lab.verdict("L5-4", seen)
 
 # %% [markdown]
 # The history shows what each MERGE inserted and updated (`operationMetrics`). An intermediate
-# version mixes moments in time: order 40 as of eleven o'clock, order 7 as of nine. The database was
+# version mixes moments in time: one order as of later, another as of earlier. The database was
 # never in that state. With one partition, each version shows one moment, except after the restart.
 # With several partitions, a table is right about each order by itself, but it is right as a whole
 # only when the feed has been read to its end. Sums over orders have to wait until then, or name an
@@ -279,9 +279,9 @@ display(outcome)
 lab.verdict("L5-5", outcome)
 
 # %% [markdown]
-# Both tables are the same, row by row. An envelope carries the whole row, so a key's last envelope
-# is enough. There are still more records than orders: the active segment is unchanged, and a
-# canceled order leaves a tombstone. The order's envelope with `op: d` is gone, because the
+# Both tables hold the same orders. An envelope carries the whole row, so a key's last envelope is
+# enough. There are still more records than orders: the active segment is unchanged, and a canceled
+# order leaves a tombstone. In a cleaned segment, its envelope with `op: d` is gone, because the
 # tombstone has the same key and came later. So a reader must treat a tombstone as a delete. And
 # compaction is not deduplication: in the dirty part, a reader sees several values for the same key.
 #
@@ -319,9 +319,8 @@ Chart("Records that a service reads when it starts", reads, x="mornings", y="rec
 #
 # ## Away for too long
 #
-# A tombstone does not last. After `delete.retention.ms` (a day by default, 0 here), the cleaner's
-# next pass drops it. A service holds three orders in memory and stops. Order 2 is deleted, and the
-# service comes back.
+# The next cell sets `delete.retention.ms` (a day by default) to 0. A service holds three orders in
+# memory and pauses. Order 2 is deleted, and the service comes back.
 
 # %% L5-6 tags=["stub", "predict"]
 lab.predict("L5-6")
@@ -362,16 +361,16 @@ lab.verdict("L5-6", outcome)
 
 # %% [markdown]
 # Order 2 is a *ghost*. The service resumed at its offset without an error, because gaps are normal
-# in a compacted log. It was away for longer than `delete.retention.ms`, so nothing that it reads
-# will ever mention order 2. The same happens to a Spark query with an old checkpoint. The remedy is
-# a new table: rebuild it from the beginning beside the old one and swap the two, or let the
-# connector take a new snapshot. Set `delete.retention.ms` to more than the longest outage that you
-# want to survive, and alert on lag measured in *time*.
+# in a compacted log. It was away for longer than `delete.retention.ms`, after which a pass drops
+# the tombstone, so nothing that it reads will ever mention order 2. The same happens to a Spark
+# query with an old checkpoint. The remedy is a new table: rebuild it beside the old one, from the
+# beginning or from a new snapshot, and swap the two. Set `delete.retention.ms` to more than the
+# longest outage that you want to survive, and alert on lag measured in *time*.
 #
-# ## Break it: a leader dies, and the table is read on
+# ## Break it: a leader dies, and the query goes on
 #
-# The query has read the topic once. Then a partition's leader dies, more changes arrive, and the
-# query resumes from its checkpoint. The output shows what an engineer sees of the topic and of the
+# A new query reads the topic. Then a partition's leader dies, more changes arrive, and the query
+# resumes from its checkpoint. The output shows what an engineer sees of the topic and of the
 # partition's next leader.
 
 # %% leader-dies tags=["live"]

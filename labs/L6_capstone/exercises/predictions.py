@@ -45,6 +45,7 @@ PREDICTIONS = (
         "noted the micro-batch as done. It is started again with its checkpoint. How many "
         "positions more than the readable ones does `minutes` count after wave 4?",
         form="a number",
+        tempting="0",
         settle=lambda seen: seen["counted"] - seen["readable"],
         explain=explain_extra,
     ),
@@ -59,6 +60,7 @@ PREDICTIONS = (
             "it reads them all: a record that a checkpoint waits for is not deleted",
             "it begins again at the topic's end",
         ),
+        tempting="b",
         settle=after_the_weekend,
         because={
             "a": "It said: {error}. {counted} of {sent} positions are in the table.",
@@ -76,6 +78,7 @@ PREDICTIONS = (
         "each wave. In waves 3 and 4 there is no driver. A sample is bad if a record is unread "
         "after its wave. How many of the ten samples are bad?",
         form="a number",
+        tempting="2",
         settle=lambda seen: seen["bad"],
         explain=explain_bad_samples,
     ),

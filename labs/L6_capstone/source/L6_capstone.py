@@ -2,12 +2,12 @@
 # # L6 · Capstone: a pipeline that keeps its promise
 #
 # You begin with an empty folder and a contract. You end with a pipeline that moves a fleet's
-# positions from Kafka into two tables, and keeps the contract while its driver and its brokers die
-# at moments that you cannot predict. Along the way, you state the service's promise in numbers,
+# positions from Kafka into two tables, and keeps the contract even as its driver and its brokers
+# die at moments that you cannot predict. Along the way, you state the service's promise in numbers,
 # measure it, and decide when an alert may go off at night.
 #
 # **You will be able to**
-# * write a contract for a pipeline, and a test that judges tables, not code;
+# * read a contract for a pipeline, and a test that judges tables, not code;
 # * make every write in a micro-batch repeatable, and show that it is;
 # * predict how long a backlog will last;
 # * turn samples into an error budget and an alert.
@@ -49,7 +49,7 @@ spark = session()
 # readable positions are in the table, and none is there twice. In all, 80 % of the samples must be
 # good.
 #
-# Nothing in the contract mentions Spark. `breach` is the contract as code: it checks only tables.
+# Nothing in the contract mentions Spark. `breach` is the contract's part about tables, as code.
 
 # %% judge tags=["read"]
 lab.show(contract.breach)
@@ -144,9 +144,9 @@ lab.verdict("L6-1", seen)
 #
 # ## The weekend
 #
-# A broker deletes records by age and size, and does not know who has read them. Here the pipeline
-# is down while retention continues; `delete_records` takes the place of the clock. The checkpoint
-# then points to offsets that are gone.
+# A broker deletes records by age and size. Here the pipeline is down while retention continues;
+# `delete_records` takes the place of the clock. The checkpoint then points to offsets that are
+# gone.
 
 # %% L6-2 tags=["stub", "predict"]
 lab.predict("L6-2")
@@ -184,7 +184,7 @@ display(outcome)
 lab.verdict("L6-2", outcome)
 
 # %% [markdown]
-# The query refuses to continue, and rightly so: 60 positions are missing, and only a person can
+# The query refuses to continue, and rightly so: 60 records are missing, and only a person can
 # decide whether the table may be wrong. With `failOnDataLoss=false`, it continues and leaves a
 # warning in a log that few people read. So freshness has a second limit, one that no budget covers:
 # the pipeline must never be down for longer than the topic's retention time. Put that limit on the
@@ -239,7 +239,7 @@ lab.verdict("L6-3", seen)
 # without a driver, or with more capacity. Spare capacity is the price of a short recovery.
 #
 # At work, you would see a streaming query's lag in its progress, never in the consumer group tool:
-# Spark joins no consumer group. The next cell shows what the cluster itself knows.
+# Spark joins no consumer group. Next, a leader dies. The cell shows what the cluster itself knows.
 
 # %% at-work tags=["live"]
 partition = 0
@@ -399,10 +399,10 @@ print(day)
 print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 
 # %% [markdown]
-# If your pipeline is right, a dead driver costs one sample, because the next run catches up. Is the
-# objective met? A budget belongs to a window that is long enough for the faults that you expect. In
-# five waves at 80 %, one sample may be bad. Work out how many waves the day needs if the driver
-# dies twice, and then try it.
+# If your pipeline is right, a dead driver costs one sample at most, because the restart catches up.
+# Is the objective met? A budget belongs to a window that is long enough for the faults that you
+# expect. In five waves at 80 %, one sample may be bad. Work out how many waves the day needs if the
+# driver dies twice, and then try it.
 #
 # ## Interview corner
 #
@@ -434,9 +434,9 @@ print(day.breach(driver.tables) or "The contract holds at the end of the day.")
 #
 # <details><summary><b>3. What do you do when a query fails because records are gone?</b></summary>
 #
-# Find out which records are gone: the offsets are in the error. Check whether another copy exists
-# (bronze, a mirror, the source system). Only then restart with `failOnDataLoss=false` or new
-# starting offsets, and let the table's users know what is missing.
+# Find out which records are gone: compare the checkpoint with the start of the log. Check whether
+# another copy exists (bronze, a mirror, the source system). Only then restart with
+# `failOnDataLoss=false` or new starting offsets, and let the table's users know what is missing.
 # *Follow-up:* how do you prevent it? (Alert when the age of the oldest unread record nears the
 # retention time.)
 #

@@ -481,7 +481,8 @@ lab.both(three_copies)
 # %% [markdown]
 # The record was read back from the topic, partition and offset in the answer. It is in all three
 # `.log` files, with a few bytes of header around it. `.index` and `.timeindex` locate an offset or
-# a time in the log, and `leader-epoch-checkpoint` notes the offset at which each leadership began.
+# a time in the log, and `leader-epoch-checkpoint` records the offset at which each leader took
+# over.
 
 # %% [markdown]
 # ## Deeper: What a cluster says about itself

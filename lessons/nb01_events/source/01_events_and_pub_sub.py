@@ -15,7 +15,7 @@
 # **Time:** {minutes}. Do notebook 00 first. Python alone is enough; with real Kafka, most runs
 # happen on both sides.
 #
-# A question precedes each run below. Answer it first; the run shows the verdict. Then change the
+# A question precedes most runs below. Answer it first; the run shows the verdict. Then change the
 # values at the top of the cell and run it again.
 
 # %% doorway tags=["setup"]
@@ -147,14 +147,15 @@ lab.verdict("01-2", outcome)
 # %% [markdown]
 # A queue spreads work: each order went to one reader. `stock` and `mail` are different
 # applications, so each missed half of the orders. Pub/sub copies an order to the current
-# subscribers and keeps nothing, so `report` came too late. In both, a delivered message is gone.
+# subscribers and keeps nothing, so `report` came too late. From neither can `stock` read an order
+# again.
 #
 # Reading a log removes nothing. To the log, a reader is just a number: the *offset* of the record
 # that it reads next. `stock` reset its number to 0 and got all six orders again.
 #
 # The raw table is what you would see at work. Two more orders were written after all the readers
-# had stopped. There is one copy of the orders, and each of the three groups has its own
-# `CURRENT-OFFSET`. `LAG` is the number of records that the group has not read. Nothing in the table
+# had stopped. All groups read the same stored orders, and each of the three has its own
+# `CURRENT-OFFSET`. Here, `LAG` counts the records that the group has not read. Nothing in the table
 # is about the producer.
 #
 # ## A late reader, with default settings
@@ -250,8 +251,8 @@ lab.verdict("01-4", outcome)
 
 # %% [markdown]
 # A consumer group hands out *partitions*, not records. One partition keeps one worker busy; the
-# other two are spares in case that worker dies. Set `partitions = 3`, and all three work. Order has
-# this price: within a group, each partition has one reader at a time.
+# other two are spares in case that worker dies. Set `partitions = 3`, and all three work. That is
+# the price of order: within a group, each partition has one reader at a time.
 #
 # A share group hands out records: all three workers got orders from the one partition. These
 # workers ask for one at a time (`share.acquire.mode=record_limit`); by default, a worker gets whole
@@ -411,7 +412,7 @@ lab.verdict("01-7", outcome)
 # %% [markdown]
 # The producer does not know its readers, so its new version did not wait for them. That is loose
 # coupling, and here it hurts. The broker stored the new orders like any others, and the two
-# services that need `total` failed when they reached them. The fixed payment service cannot process
+# services that need `total` cannot process those three. The fixed payment service cannot process
 # the old orders: a log keeps what was written, in the format of its day. A reader that starts over
 # must understand the old formats, too. A log decouples place, time, speed and the number of
 # readers. It does not decouple the *meaning* of an event. So an event's format is an interface: add
@@ -419,9 +420,9 @@ lab.verdict("01-7", outcome)
 #
 # ## Read the code that did it
 #
-# Here is how the engine serves a read, and everything that it stores about a group. Look for a line
-# that removes or marks a record because it was read. Then look for the reader in `slice`: what does
-# the log know about it?
+# Here is how the engine serves a read, and how it stores a group's position. Look for a line that
+# removes or marks a record because it was read. Then look for the reader in `slice`: what does the
+# log know about it?
 
 # %% code-read tags=["read"]
 from engine.coordinators.offsets import CommittedOffset
@@ -434,7 +435,7 @@ lab.show(EngineLog.slice, CommittedOffset)
 #
 # The panel shows the group `stock` with two real consumers on three partitions, and a producer that
 # writes 20 orders a second. Press the buttons: **add** a third and a fourth member, **freeze** one
-# and watch its lag, and **kill** one. What happens to the partitions of a dead member, and to their
+# and watch the lag, and **kill** one. What happens to the partitions of a dead member, and to their
 # lag? The producer's rate stays the same throughout. The cell after the panel closes the panel.
 
 # %% break-it tags=["live"]
@@ -611,9 +612,8 @@ lab.check("01-10", balances)
 # packing  orders  1          9077            9077            0    rdkafka-b2   /10.0.0.8   rdkafka
 # packing  orders  -          -               -               -    rdkafka-c3   /10.0.0.9   rdkafka</pre>
 # One member is stuck or slow, one keeps up, and the third has no partition. A fourth worker would
-# not help. The third takes over partition 0 only when the first leaves or is removed. Find out what
-# the first is doing with offset 812. Evidence: [One group, three
-# workers](#One-group,-three-workers).
+# not help. The third gets a partition only when another one leaves or is removed. Find out what the
+# first is doing with offset 812. Evidence: [One group, three workers](#One-group,-three-workers).
 # </details>
 #
 # ## Quiz
@@ -806,11 +806,11 @@ lab.both(scenes.late_in_java)
 lab.both(scenes.no_reader_slows)
 
 # %% [markdown]
-# No write waits for a reader, and a stuck reader costs a producer nothing. (Brokers, readers and
-# producer share one machine here, so the medians differ a little.) Quotas and a full disk can slow
-# a producer down. Throughput and latency depend on batching: sent alone, each record costs a round
-# trip; in a batch, hundreds share one, and each is acknowledged when the whole batch is. The
-# numbers are for three brokers on your machine.
+# No write waits for a reader, and a stuck reader costs the producer no more than a working one.
+# (Brokers, readers and producer share one machine here, so the medians differ a little.) Quotas and
+# a full disk can slow a producer down. Throughput and latency depend on batching: sent alone, each
+# record costs a round trip; in a batch, hundreds share one, and each is acknowledged when the whole
+# batch is. The numbers are for three brokers on your machine.
 
 # %% [markdown]
 # ## Deeper: When a program is down

@@ -92,9 +92,9 @@ display(lab.broker_log(cluster, leader, "append events-0", last=2))
 lab.segments(cluster, "events")
 
 # %% [markdown]
-# A producer sends batches, and a broker stores them. Most numbers in
-# a record take a single byte, because they are distances: the record's offset and time are counted
-# from those in the header. *Deeper: A batch, field by field* explains them all.
+# A producer sends batches, and a broker stores them. Most numbers in a record take a single byte,
+# because they are small: the record's offset and time, for example, are counted from those in the
+# header. *Deeper: A batch, field by field* explains them all.
 #
 # ## Which order?
 #
@@ -138,11 +138,11 @@ display(outcome, Chart(title, curves, "place in the read", "number"))
 lab.verdict("02-2", outcome)
 
 # %% [markdown]
-# Within each partition, the numbers rise; across the topic, they do not. The consumer got the
-# records from one partition, then those from the next. Offsets do not help: every partition starts
-# at 0, so offsets cannot show which of two records in different partitions came first. Records that
-# must stay in order belong in one partition (lesson 03 shows how a key ensures that). If all of a
-# topic's records must be in one order, the topic needs a single partition.
+# Within each partition, the numbers rise; across the topic, they do not. The consumer got the one
+# partition's records, then another's, in no fixed order. Offsets do not help: every partition
+# starts at 0, so offsets cannot show which of two records in different partitions came first.
+# Records that must stay in order belong in one partition (lesson 03 shows how a key ensures that).
+# If all of a topic's records must be in one order, the topic needs a single partition.
 #
 # ## What the broker writes
 #
@@ -191,9 +191,9 @@ lab.verdict("02-3", outcome)
 # The leader writes two fields: the base offset, and the leader epoch (the number of its term as
 # leader). The checksum does not cover them, so the producer's checksum stays valid. Everything else
 # goes to disk as it arrived, and from there to followers and consumers. Kafka's leader reads each
-# produced batch to check its records, but does not repack it, and it unpacks nothing for a fetch.
-# So the engine and Kafka store the same bytes. With `LogAppendTime`, the broker also writes its own
-# time into the header and has to compute a new checksum.
+# produced batch to check its records, but does not repack it. So the engine and Kafka store the
+# same bytes. With `LogAppendTime`, the broker also writes its own time into the header and has to
+# compute a new checksum.
 #
 # The producer computes the checksum. The leader verifies it and rejects a batch that does not
 # match, and each follower verifies what it copies. When a broker sends records to a consumer, it
@@ -279,8 +279,8 @@ panel
 # %% [markdown]
 # There is one index entry for about every 4 kB of log, not one for every record. An offset-index
 # entry takes eight bytes, so the index for a terabyte of log takes 2 GB and fits in memory. An
-# entry points to a place at or before the record; from there, the broker reads batch headers until
-# it finds the batch. It opens no batch to do so. Fewer entries mean more headers to read.
+# entry points to a place at or before the record; from there, the broker examines batch headers
+# until it finds the batch. It opens no batch to do so. Fewer entries mean more headers to read.
 #
 # The panel shows a smaller log and one lookup. Step through the search, then look up another
 # offset, or a time.
@@ -328,11 +328,11 @@ lab.verdict("02-5", outcome)
 
 # %% [markdown]
 # A segment's age is the time between two timestamps: its first record's and the incoming record's.
-# The broker's clock does not count, so every replica ends the segment at the same place. The record
-# for minute 90 is dated 90 minutes after the first one. That is more than an hour, so it began a
-# new segment. A segment is named after its first offset, so the names show which file holds an
-# offset. As long as nothing is written, `segment.ms` ends no segment. Two other settings can end
-# one: retention (below) and `max.compaction.lag.ms` in a compacted topic.
+# With timestamped records, the broker's clock does not count. The record for minute 90 is dated 90
+# minutes after the first one. That is more than an hour, so it began a new segment. A segment is
+# named after its first offset, so the names show which file holds an offset. As long as nothing is
+# written, `segment.ms` ends no segment. Two other settings can end one: retention (below) and
+# `max.compaction.lag.ms` in a compacted topic.
 #
 # When is an old record deleted? Retention deletes whole segments. A segment is deleted when its
 # newest record is older than `retention.ms` (a week by default). The active segment is deleted,
@@ -449,7 +449,7 @@ lab.show(OffsetIndex.lookup, Segment.find, Segment.should_roll)
 # * 15, in the leader epoch, which the checksum does not cover
 # * 3, in the base offset: which offset does the record have now?
 # * 42, in the largest timestamp
-# * 16, the batch's format number
+# * 16, the format number (*magic*)
 #
 # Some damage leaves a client without an answer. In that case, the cell says so after five seconds;
 # set `position` to another byte and run it again.
@@ -622,8 +622,8 @@ lab.both(topic_scenes.places)
 # %% [markdown]
 # A topic has no folder of its own. Each replica of a partition has one, under `log.dirs` (by
 # default `/tmp/kafka-logs`, which a reboot may empty). Each broker leads two of the six partitions
-# and holds a third of the bytes, so a topic can be larger than any one machine. Topic, partition
-# and offset together identify a record.
+# and so a third of the bytes; a topic can be larger than any one machine. Topic, partition and
+# offset together identify a record.
 
 # %% names tags=["both"]
 lab.both(topic_scenes.names)
@@ -694,7 +694,7 @@ codes = ", ".join(f"{index} {codec}" for index, codec in enumerate(names))
 display(outcome, Chart("400 lines of source code in one batch", bars, codes, "bytes", kind="bars"))
 
 # %% [markdown]
-# The same records produce the same bytes on both sides. A codec compresses all of a batch's records
+# The same batches take the same space on both sides. A codec compresses all of a batch's records
 # together; the 61-byte header stays readable. How much a codec saves depends on the text and on the
 # batch (lesson 03 measures small batches, and the time that a codec takes).
 
@@ -730,7 +730,7 @@ lab.both(topic_scenes.whose_clock)
 lab.both(segment_scenes.segment_settings)
 
 # %% [markdown]
-# With half the interval, an index has twice as many entries. A 60-byte index is full after a few
+# Half the interval gives an index about twice as many entries. A 60-byte index is full after a few
 # entries, and then the segment ends. `preallocate` reserves the whole file, but only on Kafka. A
 # topic with its own codec makes the broker recompress each batch, and then the bytes are no longer
 # the producer's. The engine, however, leaves them as they are.
@@ -826,12 +826,12 @@ lab.both(topic_scenes.ordered)
 lab.both(speed_scenes.speed)
 
 # %% [markdown]
-# On one small machine, more partitions do not raise the rate: all the brokers share its two cores.
-# On three machines, they would. The amount of stored data does not matter to an append or to a read
-# of the newest records, but it does matter to reads of old records, to recovery and to moving a
-# replica. A one-record batch is mostly header, and each such batch needs its own request. Nothing
-# here comes near the loopback rate: a Python client and brokers on the same two cores take most of
-# the time for themselves.
+# On one small machine, one partition beats three or six: all the brokers share its two cores. On
+# three machines, they could. By design, the amount of stored data does not matter to an append or
+# to a read of the newest records, but it does matter to reads of old records, to recovery and to
+# moving a replica. A one-record batch is one-third header here, and each such batch needs its own
+# request. Nothing here comes near the loopback rate: a Python client and brokers on the same two
+# cores take most of the time for themselves.
 
 # %% [markdown]
 # ## Deeper: Gaps
@@ -851,7 +851,7 @@ lab.both(segment_scenes.gaps)
 #
 # What you may have read elsewhere, and what the runs above say about Kafka 4.3.
 #
-# | you may read | what a run shows | where |
+# | you may read | what is true | where |
 # |---|---|---|
 # | Kafka guarantees the order of messages | within a partition; with retries, only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
 # | offsets need not rise | each is larger than the one before; some are missing | [Gaps](#Deeper:-Gaps) |

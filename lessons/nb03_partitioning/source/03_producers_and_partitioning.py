@@ -15,7 +15,7 @@
 #
 # **Time:** {minutes}. Python alone is enough; if you have real Kafka, most cells run on it as well.
 #
-# A question comes before each run. Answer it first; the run gives the verdict. Then change the
+# A question comes before most runs. Answer it first; the run gives the verdict. Then change the
 # values at the top of the run's cell and run it again.
 #
 # ## Records without a key
@@ -72,12 +72,12 @@ AccumulatorFilm(producer, "The accumulator")
 # %% [markdown]
 # All 60 records went to one partition, in one batch, in one request. A batch belongs to one
 # partition, and fewer, fuller batches are cheaper for everyone. So the Java client is *sticky*: it
-# stays with a partition until `batch.size` bytes have gone there, then draws the next one. Over
-# many batches the shares even out. Round robin, which many books describe, makes six batches of the
-# same records (the line above the film). Kafka 2.4 dropped it as the default.
+# stays with a partition for at least `batch.size` bytes, then draws the next one. Over many batches
+# the shares even out. Round robin, which many books describe, makes six batches of the same records
+# (the line above the film). Kafka 2.4 dropped it as the default.
 #
-# The film shows the accumulator step by step. Click it, then use the arrow keys. Set
-# `partitioner = "round-robin"`, and run both cells again.
+# The film shows the accumulator, the client's waiting batches, step by step. Click it, then use the
+# arrow keys. Set `partitioner = "round-robin"`, and run both cells again.
 #
 # ## The same key, two clients
 #
@@ -177,7 +177,7 @@ lab.verdict("03-3", outcome)
 # why teams plan the number of partitions in advance, or write to a new topic. Doubling moves fewer
 # keys, but it breaks their order, too. And there is no way back: a smaller number is refused.
 #
-# At work you see only this: empty new partitions, and a broker that created a log for one of them.
+# At work you see only this: more partitions, and a broker that created a log for one of them.
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -192,7 +192,7 @@ lab.broker_log(cluster, leader, f"orders-{after - 1}", last=3)
 # A producer's batches together use at most `buffer.memory`, 32 MiB by default. When that is full,
 # `send()` blocks for up to `max.block.ms`. confluent-kafka has neither setting: it limits its queue
 # with `queue.buffering.max.messages`, and `produce()` raises BufferError at once. So this cell uses
-# the engine's producer. All the brokers are paused, as if the network were gone.
+# the engine's producer. All the brokers are paused: requests may leave, but no answers return.
 
 # %% 03-4 tags=["stub", "predict"]
 lab.predict("03-4")
@@ -303,10 +303,10 @@ def company(linger_ms=5, batch_size=16_384):
 lab.slider(company, linger_ms=(0, 1, 2, 5, 10, 20, 50), batch_size=(500, 1_000, 2_000, 16_384))
 
 # %% [markdown]
-# Flat out, batches fill long before 5 ms have passed, so from 5 ms on only `batch.size` matters:
-# small batches mean more requests, and each costs a round trip and work on the broker. The edge at
-# `linger.ms=0` is different: there, librdkafka immediately sends what it has. A lone record always
-# waits for the full `linger.ms`. (The vertical axis is logarithmic.)
+# Flat out, small batches fill before 5 ms have passed, so a higher `linger.ms` helps only the
+# largest ones: small batches mean more requests, and each costs a round trip and work on the
+# broker. The edge at `linger.ms=0` is different: there, librdkafka immediately sends what it has. A
+# lone record always waits for the full `linger.ms`. (The vertical axis is logarithmic.)
 #
 # Between these two loads, waiting longer saves requests but costs latency. The slider shows the
 # engine's producer, which gets a record every millisecond. With `linger_ms=0`, no record waits for
@@ -452,8 +452,8 @@ AccumulatorFilm(producer, f"{producer.requests} requests for {count} positions")
 # Three exercises (a fourth is in *Deeper: Limits*). Replace the stub with your answer, run it, then
 # run the check. `lab.hint("03-8")` gives three hints and then a solution.
 #
-# **03-8, from a hash to a partition.** Slides often say `abs(hash) % partitions`. The hash is a
-# signed 32-bit number. Return the partition that Kafka's clients choose.
+# **03-8, from a hash to a partition.** Slides often say `abs(hash) % partitions`; Kafka clears the
+# sign bit. The hash is a signed 32-bit number. Return the partition that Kafka's clients choose.
 #
 # **03-9, a partition for some customers.** Customers whose key begins with `vip` have partition 0
 # to themselves. Spread all others over the other partitions with `murmur2_partition(key, count)`,
@@ -534,7 +534,7 @@ lab.check("03-11", fleet)
 # Evidence: <a href="#Records-without-a-key">Records without a key</a>.
 # </details>
 # <details><summary><b>3. What does linger.ms cost, and when does it cost nothing?</b></summary>
-# A lone record waits for the full linger.ms. Flat out, no record waits, since batches fill up
+# A lone record waits for the full linger.ms. Flat out, it adds nothing, since batches fill up
 # first.
 # <i>Follow-up:</i> which metric shows it? <b>Weak:</b> "higher is slower." <b>Good:</b> names the
 # limit reached first. <b>Strong:</b> record-queue-time-avg, batch-size-avg, and batches even with
@@ -613,7 +613,7 @@ lab.both(key_scenes.order_of_events)
 # with any number of partitions, although the orders in a partition are interleaved. Without a key,
 # every record is in the log, and in order *within its partition*, but most orders' events are read
 # out of order. When four workers share a partition, and one event in four takes longer, they finish
-# the events of some orders out of sequence. So order needs four things: one key, an idempotent
+# the events of most orders out of sequence. So order also needs four things: one key, an idempotent
 # producer (notebook 08), one reader for each partition (notebook 01), and events handled one after
 # the other. A good key is the thing whose events must stay in order: an order, a car, a customer. A
 # city as the key keeps more events together than necessary, and its load is skewed.
@@ -677,7 +677,7 @@ display(outcome, Chart("6,000 records", drawn, "partition", "%", "bars"))
 
 # %% [markdown]
 # Twelve partitions instead of six change hardly anything, because a key has only one partition. The
-# hot key's partition gets about ten times as many bytes as any other partition. Kafka raises no
+# hot key's partition gets about nine times as many bytes as the others on average. Kafka raises no
 # alarm: the producer's reports show no error. Watch the bytes per partition. With the order id as
 # the key, the load is spread evenly. Eight keys instead of one spread the load, too, but they give
 # up the order between them. If the reader needs only the newest state per key, records may go
@@ -836,11 +836,11 @@ lab.both(recipe)
 lab.both(send_scenes.three_ways)
 
 # %% [markdown]
-# Fire and forget raises nothing, so the application never learns of the refusal. Look at the
-# callback row: the three records shared a batch, and a batch is refused as a whole. Waiting for
-# each answer hides that, because each record is then in a batch of its own. Waiting also costs a
-# round trip per record. A partition's callbacks come in offset order; confluent-kafka runs them in
-# the thread that calls `poll()` or `flush()`.
+# The refusal raises nothing, so fire and forget never learns of it. Look at the callback row: the
+# three records shared a batch, and a batch is refused as a whole. Waiting for each answer hides
+# that, because each record is then in a batch of its own. Waiting also costs a round trip per
+# record. A partition's callbacks come in offset order; confluent-kafka runs them in the thread that
+# calls `poll()` or `flush()`.
 
 # %% small-rules tags=["both"]
 lab.both(send_scenes.small_rules)
@@ -917,8 +917,8 @@ display(outcome, *java_runs.charts(loads))
 # the whole buffer free, but a silent leader leaves none of it free after four records (*Memory for
 # batches*).
 #
-# A callback runs in the only I/O thread, so a 50 ms callback holds up every delivery; hand such
-# work to another thread.
+# Delivery callbacks run in the only I/O thread, so a 50 ms callback holds up every delivery; hand
+# such work to another thread.
 #
 # The charts show the producer's own metrics, from real Kafka if it is available. The load is 1,000
 # records a second, of 100 bytes each, so `record-send-rate` stays near 1,000, and
@@ -927,24 +927,24 @@ display(outcome, *java_runs.charts(loads))
 # request in flight, a follower 50 ms away holds up answers, so queue time and request latency both
 # rise. With round robin (`linger.ms=20`), batches are small, and a request carries several. Flat
 # out, batches come close to `batch.size`, and a request to a leader of twelve partitions carries
-# many of them. Compare the metrics with your own baseline.
+# about three. Compare the metrics with your own baseline.
 
 # %% [markdown]
 # ## Deeper: Source check
 #
 # What you may have read elsewhere, and what the runs above say about Kafka 4.3.
 #
-# | you may read | what a run shows | where |
+# | you may read | what is true | where |
 # |---|---|---|
 # | without a key, the broker chooses round robin or at random | the client chooses: one partition at a time since 2.4, by bytes and load since 3.3 | [Records without a key](#Records-without-a-key) |
 # | two records without a key go to two partitions | both go to one | [Records without a key](#Records-without-a-key) |
-# | `abs(murmur2(key)) % partitions` | the sign bit is cleared; abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
+# | `abs(murmur2(key)) % partitions` | the sign bit is cleared; with three partitions, abs() sends a third of the keys elsewhere | [Hashes](#Deeper:-Hashes) |
 # | consistent hashing | a remainder: going from 4 to 5 partitions moves four of five keys; consistent hashing would move one of five | [Twice as many partitions](#Twice-as-many-partitions) |
 # | the same key always has the same partition | only with the same hash and number of partitions | [Two clients](#The-same-key,-two-clients) |
 # | adding partitions alters everything | from 4 to 8, half of the keys stay | [Twice as many partitions](#Twice-as-many-partitions) |
 # | `linger.ms` is 0 by default | 5, in Java's client since 4.0 and in librdkafka | [Waiting for company](#Waiting-for-company) |
 # | `batch.size` is 16 KB | yes, in Java's client; 1,000,000 in librdkafka | [Waiting for company](#Waiting-for-company) |
-# | five messages, or five batches, in flight | five requests per broker, each with a batch for several partitions | [Batches](#Deeper:-Batches-and-requests) |
+# | five messages, or five batches, in flight | five requests per broker, each with batches for several partitions | [Batches](#Deeper:-Batches-and-requests) |
 # | codecs: none, gzip, lz4, snappy | and zstd since 2.1 | [Codecs](#Deeper:-Codecs) |
 # | only the producer and the consumer spend CPU time | the broker decompresses, too, to check the records | [Codecs](#Deeper:-Codecs) |
 # | text shrinks by up to four times | it depends on the data and on the batch | [Codecs](#Deeper:-Codecs) |

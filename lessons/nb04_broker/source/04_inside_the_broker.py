@@ -2,8 +2,8 @@
 # # 04 · Inside the broker
 #
 # A producer sends a record with `acks=all` and gets its answer after two milliseconds. What happens
-# in those two milliseconds? You will follow requests through a broker, cause a wait at each stage,
-# and learn to find the slow stage from a broker's timers.
+# in those two milliseconds? You will follow requests through a broker, cause waits at several
+# stages, and learn to find the slow stage from a broker's timers.
 #
 # **What you will be able to do**
 #
@@ -90,7 +90,7 @@ film
 # small the ISR may be for a write with `acks=all` to be accepted.
 #
 # Now step through the same run yourself. Click the timeline and use the arrow keys. A message in
-# flight shows what it carries; a hatched cell is a record that no consumer may read yet. Press
+# flight shows what it carries; a hatched cell is above that broker's high watermark. Press
 # **pause** on a follower at any step, and compare the two futures.
 #
 # ### The bytes of one request
@@ -99,10 +99,10 @@ film
 # compares the results; rows with a dot are measurements. `RawClient` sends exactly the requests in
 # the cell: there is no client library to batch, retry or wait. On the wire, `acks=-1` means *all*.
 #
-# The next run sends a batch to 101, fetches it back, and compares the two. It first shows every
-# byte of a Produce request. All requests have the same header: the API key and version, a
+# The next run sends a batch to 101, fetches it back, and compares the two. First comes a smaller
+# Produce request, field by field. All requests have the same header: the API key and version, a
 # correlation id that the answer repeats, and the client id, which appears in logs, metrics and
-# quotas. Newer versions store each length plus one: `02` means one topic, and `00` means null.
+# quotas. In the body, lengths are stored plus one: `02` means one topic, and `00` means null.
 
 # %% same-bytes tags=["both"]
 value, codec = b"forty euros to Alice", 1  # codec: 0 none, 1 gzip
@@ -142,9 +142,9 @@ display(outcome)
 #
 # Now both followers are paused, as if their processes had stopped. A write with `acks=all` waits in
 # purgatory at 101. Then a client that is not a broker sends two fetches to 101 over an ordinary
-# connection. A follower's fetch looks like a consumer's, except for one field: the replica id is -1
-# for a consumer and the broker's number for a follower. The first fetch says 102, the second says
-# 103, and both start at offset 2, just past the waiting record.
+# connection. Each fetch carries a replica id: -1 for a consumer, and the broker's number for a
+# follower. The first fetch says 102, the second says 103, and both start at offset 2, just past the
+# waiting record.
 
 # %% 04-12 tags=["stub", "predict"]
 lab.predict("04-12")
@@ -187,7 +187,7 @@ lab.verdict("04-12", outcome)
 # %% [markdown]
 # A follower never sends the leader an acknowledgement. A fetch from offset 2 *is* the statement “I
 # have everything below 2”, and the leader believes it. So a wait in purgatory is not a loop that
-# polls followers: the request waits until a fetch moves the high watermark or the request's timeout
+# polls followers: the request waits until the high watermark moves or the request's timeout
 # expires. In production, an ACL guards against this: fetching as a replica requires the
 # `ClusterAction` permission.
 #
@@ -237,11 +237,11 @@ display(outcome)
 lab.verdict("04-14", outcome)
 
 # %% [markdown]
-# A broker answers the requests on one connection in order. It does not even read the second
-# request: after each request, the network thread mutes the connection until the answer has been
-# sent. The correlation id lets the client match answers to requests, but it does not allow a
-# different order. That is why several requests in flight (`max.in.flight.requests.per.connection`)
-# save round-trip time but cannot bypass a slow request. Other connections are not affected.
+# A broker answers the requests on one connection in order. The second request stays unread: after
+# each request, the network thread mutes the connection until the answer has been sent. The
+# correlation id lets the client match answers to requests, but it does not allow a different order.
+# That is why several requests in flight (`max.in.flight.requests.per.connection`) save round-trip
+# time but cannot bypass a slow request. Other connections are not affected.
 #
 # ### A fetch that waits
 #
@@ -292,9 +292,9 @@ lab.verdict("04-3", outcome)
 # enough time has passed. Kafka never pushes, yet a new record leaves at once, because a fetch is
 # already waiting. With a larger `fetch.min.bytes`, answers become fewer, larger and later.
 # `fetch.max.wait.ms` limits that delay. So a consumer's `fetch-latency-avg` near 500 ms is a sign
-# of an idle topic, not of a slow broker.
+# of waiting for data, not of a slow broker.
 #
-# ### One slow stage delays everything
+# ### One slow stage
 #
 # This is a model of a broker, not a broker: requests arrive at random in one queue, and eight
 # handlers serve it. On average, 99 of 100 requests need 0.5 ms. One in a hundred, at random, needs
@@ -344,7 +344,7 @@ lab.verdict("04-15", {**seen, "idle": idle_percent, "slow": slow_ms})
 # At the same idle share: what do more handlers change, and what does a faster disk?
 def handlers_or_disk(handlers=8, slow_ms=300):
     slow = {"all take 0.5 ms": 0.5, f"one in 100 takes {slow_ms} ms": slow_ms}
-    waits = {name: [(s, max(0.01, quick_waits(s, ms, handlers, 20_000)[0])) for s in shares]
+    waits = {name: [(s, max(0.01, quick_waits(s, ms, handlers, 40_000)[0])) for s in shares]
              for name, ms in slow.items()}  # fmt: skip
     axes = "handlers idle, %", "ms (0.01: none)"
     return Chart(title, waits, *axes, marks=marks, log_y=True, y_within=(0.01, 10_000))
@@ -353,7 +353,7 @@ def handlers_or_disk(handlers=8, slow_ms=300):
 lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 100, 300, 1_000))
 
 # %% [markdown]
-# A handler that waits for a disk takes nothing else from the queue. A few such requests at the same
+# A handler that waits for a disk takes nothing else from the queue. Eight such requests at the same
 # moment occupy all eight, and everything waits, including requests for other partitions. The mean
 # hides this. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to
 # do; the usual alarms are at 20 % and 10 %. Those thresholds suit requests of one kind (the lower
@@ -410,16 +410,16 @@ lab.verdict("04-16", outcome)
 # The letters in the picture are the stages: *Q* request queue, *L* local, *R* remote, *q* response
 # queue, *S* response send. Remote time is time in purgatory. Local time grows with large batches
 # and with slow disks. Send time grows when the client or its network is slow: the answer is ready,
-# but the socket is full. Only a shortage of handlers or a slow disk makes *all* kinds of requests
-# wait in the request queue. Small requests on a quiet cluster are so short that other work on the
+# but the socket is full. A shortage of handlers or a slow disk makes *all* kinds of requests wait
+# in the request queue. Small requests on a quiet cluster are so short that other work on the
 # machine decides which stage is longest.
 #
 # ## Read the code that did it
 #
 # This is all of the engine's purgatory: it keeps operations by number and, for each partition, the
 # numbers of the operations that watch it. When a log or a high watermark advances, the operations
-# that watch its partition are checked; a timer ends the others. Find the line that forgets an
-# answered request along with its timer.
+# that watch its partition are checked; a timer ends the others. Find the two lines that forget an
+# answered request and its timer.
 
 # %% code-purgatory tags=["read"]
 from engine.replication.purgatory import Purgatory
@@ -592,7 +592,7 @@ lab.check("04-7", reader)
 # *Weak:* "then it is the network". *Good:* the queue before the handlers. *Strong:* compares high
 # percentiles of `RequestQueueTimeMs` with the idle mean, then looks for the slow disk.
 #
-# *Evidence:* <a href="#One-slow-stage-delays-everything">One slow stage delays everything</a>.
+# *Evidence:* <a href="#One-slow-stage">One slow stage</a>.
 # </details>
 # <details><summary><b>6. Read this: what happened?</b></summary>
 #
@@ -650,7 +650,7 @@ request_path.measured_timeline(eng, "followed")
 # run decide. Six connections write without a pause, first small records, then large ones; the table
 # shows for what share of the time each kind of thread had nothing to do. A connection belongs to
 # one network thread, so network threads are listed individually, but handlers take work from any
-# connection. The last table lists what a dashboard shows for each kind of request: how many there
+# connection. The third table lists what a dashboard shows for each kind of request: how many there
 # were per second, and how long they took from socket to socket, as a mean and as a high percentile.
 
 # %% threads tags=["both"]

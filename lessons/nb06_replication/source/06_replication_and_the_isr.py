@@ -15,7 +15,7 @@
 #
 # **Time:** {minutes}.
 #
-# Each section asks you a question first. Answer it, run the next cell, and read the verdict below
+# Most sections ask you a question first. Answer it, run the next cell, and read the verdict below
 # its output. The values at the top of a cell are meant to be changed: change one and run the cell
 # again. `lab.term("ISR")` looks up a term. Python alone is enough. With real Kafka beside the
 # engine, the cells with `lab.both` run on the engine and on Kafka. Running alone, the engine
@@ -73,7 +73,7 @@ lab.verdict("06-1", {"log end": log_end, "high watermark": high_watermark})
 # from its own log end, so *fetch from 3* also says *I have 0 to 2*. The leader learns of the copies
 # only from this next fetch. Then its HW moves to 3, the three records are **committed**, and a
 # producer that waits with `acks=all` gets its answer. The followers learn the new HW from the
-# answer to a fetch, which is one fetch later still.
+# answer to that fetch.
 #
 # Here is the same run as a film, with a frame for each step, and with D to G sent a moment later.
 # Click it, then use Home, the arrow keys and End. A hatched cell is a record that the broker has
@@ -146,7 +146,7 @@ lab.verdict("06-12", seen)
 lab.predict("06-2")
 
 # %% 06-2 tags=["solution", "predict"]
-lab.predict("06-2", "101 102 103")
+lab.predict("06-2", "b")
 
 # %% slow-follower tags=["sim"]
 minimum, acks, delay_ms = 2, "all", 40
@@ -168,11 +168,12 @@ delays = (0, 20, 40, 80, 160)
 lines = {"acks=1": ("1", 2), "acks=all, minimum 1": ("all", 1), "acks=all, minimum 3": ("all", 3)}
 waits = {name: [(d, write(*how, d)[0]) for d in delays] for name, how in lines.items()}
 display(Chart("One slow follower in the ISR", waits, x="delay of 103, ms", y="wait, ms"))
-lab.verdict("06-2", {"holders": holders, "wait": wait_ms, "minimum": minimum, "acks": acks})
+seen = {"holders": holders, "wait": wait_ms, "delay": delay_ms, "acks": acks}
+lab.verdict("06-2", seen)
 
 
 # %% stalled tags=["read"]
-# 103 freezes for stall_s. When does a short lag_time_max_s cost a copy?
+# 103 freezes for stall_s. Try lag_time_max_s=5: when does 103 leave the ISR?
 def stalled(stall_s=12, lag_time_max_s=30):
     limits = {"replica.lag.time.max.ms": lag_time_max_s * 1000, "broker.session.timeout.ms": 60_000}
     world = lab.world(seed=6, settings=limits)
@@ -197,8 +198,8 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 # %% [markdown]
 # `acks=all` means all of the *current ISR*: not all replicas, not a majority, and not
 # `min.insync.replicas`. The two `acks=all` lines coincide, so the minimum does not change the wait.
-# Each write waits for twice the delay: once for the record, once for the fetch that confirms it.
-# The minimum decides something else, which the next section shows.
+# With `acks=all`, each write waits for twice the delay: once for the record, once for the fetch
+# that confirms it. The minimum decides something else, which the next section shows.
 #
 # A leader does not wait forever. It drops a follower that has not caught up even once within
 # `replica.lag.time.max.ms` (30 s by default). It checks at intervals of half the limit, so a
@@ -208,9 +209,9 @@ lab.slider(stalled, stall_s=range(1, 51), lag_time_max_s=(2, 5, 10, 30, 45))
 #
 # ### Below the minimum
 #
-# From here on, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients on
-# real sockets, and compares what each side saw. An unexplained difference makes the cell fail.
-# `NONE` is Kafka's name for "no error".
+# Here, `lab.both` runs one function on the engine and on Kafka 4.3.1, with real clients on real
+# sockets, and compares what each side saw. An unexplained difference makes the cell fail. `NONE` is
+# Kafka's name for "no error".
 
 # %% 06-13 tags=["stub", "predict"]
 lab.predict("06-13")
@@ -253,16 +254,15 @@ lab.verdict("06-13", outcome)
 # %% [markdown]
 # Three writes got three answers. B was appended, but its answer then waited for two silent
 # followers. A timeout means *unknown*, never *no*. C was refused before the append, so the log did
-# not grow. D was accepted, because the minimum applies only to `acks=all`. But under KIP-966, the
-# HW does not move while the ISR is below the minimum, so no consumer could read D until a follower
-# came back.
+# not grow. D was accepted, because the minimum applies only to `acks=all`. But since 3.7 (KIP-966),
+# the HW does not move while the ISR is below the minimum, so no consumer could read D until a
+# follower came back.
 #
 # ### The leader dies under load
 #
 # A producer writes a record every few milliseconds with `acks=all`. Then the leader's process
-# receives SIGKILL. The controller, node 100, hears no heartbeat from that broker for
-# `broker.session.timeout.ms` (3 s beside real Kafka), *fences* it, and elects a leader. The clients
-# must find the new leader.
+# receives SIGKILL. The controller, node 100, must elect another leader, and the clients must find
+# it.
 
 # %% 06-3 tags=["stub", "predict"]
 lab.predict("06-3")
@@ -303,8 +303,9 @@ lab.verdict("06-3", outcome)
 
 # %% [markdown]
 # No acknowledged record is missing, the epoch went up by one, and the producer saw no error: it
-# retried. What it did see was the gap. First the session timeout passes; then the client looks for
-# the new leader, and librdkafka asks only about once a second.
+# retried. What it did see was the gap. The controller hears no heartbeat from 101 for
+# `broker.session.timeout.ms` (3 s beside real Kafka), *fences* it, and only then elects a leader.
+# Then the client looks for that leader, and librdkafka asks only about once a second.
 #
 # ### Out of sync may not lead
 #
@@ -365,9 +366,9 @@ lab.verdict("06-14", outcome)
 # Read the raw output. It says `Leader: none`, the `Isr` is empty, and `Elr` names a broker that is
 # down: that broker is the one to start. The next section explains the name. On real Kafka, the
 # broker's own line, *Shrinking ISR*, explains why 103 had to go. The line shows both log ends, and
-# the time at which 103 was last caught up. That time is what counts. The engine's trace shows the
-# ISR of `careful`: first without 103, then empty, then only 103 (after the forced election), then
-# both.
+# the time at which 103 was last caught up. That time is what counts. On the engine, the trace shows
+# the ISR of `careful`: first without 103, then empty, then only 103 (after the forced election),
+# then both.
 #
 # ### Who may lead next
 #
@@ -413,8 +414,8 @@ lab.verdict("06-15", {"started": list(started), "a leader after the start of": f
 # it was killed. A killed process leaves the page cache intact; a power failure does not. The
 # controller cannot tell which of the two happened, so when 102 starts, it is taken off the list.
 # The same happens to 101. Now both lists are empty, and no broker is a better choice than the last
-# leader: Kafka elects it, even where unclean elections are off, and counts the election as unclean.
-# Set `clean = True`, and 102 may lead.
+# leader (`LastKnownElr`): it is elected, even where unclean elections are off. Set `clean = True`,
+# and 102 may lead.
 #
 # ## Read the code that did it
 #
@@ -424,10 +425,10 @@ lab.verdict("06-15", {"started": list(started), "a leader after the start of": f
 # leader has asked the controller to add; `_is_rejoining` is true for a follower that has caught up
 # and waits to be let in.
 #
-# The second function is the whole election: it chooses from the ISR if the ISR has any members,
-# otherwise from the ELR, in the order of the replica list. `rules.usable` checks only whether the
-# broker is registered and not fenced. No records are counted. Before this function runs, the
-# controller has taken fenced brokers out of the ISR.
+# The second function is the whole election: a valid leader stays; otherwise it chooses from the ISR
+# if the ISR has any members, otherwise from the ELR, in the order of the replica list.
+# `rules.usable` checks only whether the broker is registered and not fenced. No records are
+# counted. Before this function runs, the controller has taken fenced brokers out of the ISR.
 
 # %% code-high-watermark tags=["read"]
 from engine.control import partition_changes
@@ -441,7 +442,7 @@ lab.show(Partition.advance_high_watermark, partition_changes._elect)
 # A slow load writes two records a second to `orders`, with `min.insync.replicas=2`. Press the
 # buttons, in any order:
 #
-# * **kill** the leader, count to two, and watch the crown move and the epoch in new cells change
+# * **kill** the leader, wait, and watch the crown move and the epoch in new cells change
 # * **pause** a follower: its check mark disappears, and the others carry on; **resume** it and see
 #   it catch up
 # * **cut** the leader off from one follower, then from the other: new cells stay hatched
@@ -560,7 +561,7 @@ lab.check("06-7", payments)
 # <details><summary><b>3. Why does the high watermark of a follower lag behind?</b></summary>
 #
 # It travels in fetch answers. The leader moves it when the last in-sync follower asks for more; the
-# followers learn its new value from their next fetch.
+# followers learn its new value from the answers.
 #
 # *Follow-up:* what can go wrong if a follower becomes leader at that moment? See notebook 07.
 #
@@ -772,9 +773,9 @@ lab.check("06-8", cluster=eng)
 # lose and still write. A difference of one lets you restart a broker; with a difference of two,
 # another broker may die in the meantime.
 #
-# The number of replicas does not slow writes; the slowest replica in the ISR does. A slow leader
-# makes all of its clients wait, at any factor. In the second table, broker 103 is 40 ms away from
-# all the others: compare the rows with and without it.
+# More replicas hardly slow writes; the slowest replica in the ISR does. A slow leader makes all of
+# its clients wait, at any factor. In the second table (five brokers), 103 is 40 ms away from all
+# the others: compare the rows with and without it.
 
 # %% how-many tags=["sim"]
 settings = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
@@ -867,11 +868,11 @@ lab.both(scenes.settings_and_defaults)
 # |---|---|---|
 # | leaders serve all reads and writes | writes, yes; a follower answers a consumer's fetch (since 2.4, KIP-392) | [Leaders and followers](#Deeper:-Leaders-and-followers) |
 # | any follower can take over | only one in the ISR, or eligible; any other costs records | [Out of sync may not lead](#Out-of-sync-may-not-lead), [Who may lead next](#Who-may-lead-next) |
-# | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and one more failure lost it | [Out of sync may not lead](#Out-of-sync-may-not-lead) |
+# | with n replicas, n − 1 failures lose nothing | only for records that all n hold: B was acknowledged, and an unclean election lost it | [Out of sync may not lead](#Out-of-sync-may-not-lead) |
 # | a replica in the ISR is never behind the latest record | being caught up once in `replica.lag.time.max.ms` is enough | [What puts a replica out of sync](#Deeper:-What-puts-a-replica-out-of-sync) |
 # | `acks=all` waits for all replicas, or is not answered while one is down | it waits for the current ISR, and a silent member leaves it | [A slow follower](#A-slow-follower), [Out of sync may not lead](#Out-of-sync-may-not-lead) |
 # | a minimum ISR is needed before data can be read | `min.insync.replicas` refuses writes; the HW has waited for it only since KIP-966 (3.7) | [Below the minimum](#Below-the-minimum) |
-# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | such a write now times out: the HW does not move, so there is no late answer to give | [Below the minimum](#Below-the-minimum) |
+# | too few replicas give `NOT_ENOUGH_REPLICAS_AFTER_APPEND` | neither: B timed out while the ISR was still full, and C got `NOT_ENOUGH_REPLICAS` before the append | [Below the minimum](#Below-the-minimum) |
 # | committed means on disk | committed means on every in-sync replica, flushed or not | [What replication cannot do](#Deeper:-What-replication-cannot-do) |
 # | a partition is offline because message counts differ | no counts are compared; membership in the ISR or ELR decides | [Read the code that did it](#Read-the-code-that-did-it) |
 #

@@ -277,7 +277,7 @@ EXERCISES = (
         ),
         right=frozenset("bd"),
         explanation="A proof within bounds. It is exhaustive, which no test is, and it is about a "
-        "model, which no broker is: that is why each counterexample was replayed in broker code.",
+        "model, which no broker is: so each broken rule was also run in brokers.",
         because={
             "a": "The model has no disks, no timeouts and no bytes.",
             "c": "Twelve steps in the right order are one of very many.",

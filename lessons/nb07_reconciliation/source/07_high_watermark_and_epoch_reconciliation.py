@@ -2,9 +2,9 @@
 # # 07 · High watermark and epoch reconciliation
 #
 # Three brokers hold copies of one log. The leader dies, another broker takes over, and the old
-# leader returns with records that no other broker has seen. Which copy is right? Kafka needed five
-# attempts to answer that without losing a record. You run the accident message by message, search
-# each attempt for a way to break it, and make real Kafka diverge and repair itself.
+# leader returns with records that no other broker has seen. Which copy is right? Kafka has answered
+# that in several ways. You run the accident message by message, search each attempt for a way to
+# break it, and make real Kafka diverge and repair itself.
 #
 # **Time:** {minutes}. You need to know what producers and consumers do.
 #
@@ -12,7 +12,7 @@
 #
 # * say what the high watermark promises, and when each broker knows it
 # * predict from leader epochs where a replica cuts its log
-# * find out which of the five rules loses an acknowledged record, and how
+# * find out which rules lose an acknowledged record, and how
 # * say what fencing refuses, and tell `FENCED_LEADER_EPOCH` from `UNKNOWN_LEADER_EPOCH`
 # * recognize a divergence in a real broker's files and log
 #
@@ -75,7 +75,7 @@ lab.verdict("07-1", seen)
 
 
 # %% gap tags=["read"]
-# For how long does the leader alone know? Move the next record first.
+# For how long does the leader alone know? Move `next_record_ms` first.
 def gap(link_ms=5, next_record_ms=200):
     world = runs.settled(101, 103, 102)
     for follower in (102, 103):
@@ -103,7 +103,7 @@ lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 6
 # 101 computes the high watermark from both followers' fetches. A follower learns it from the
 # *answer*, one step later. In between, records are committed, but no follower knows it. The next
 # record ends this gap: it triggers the answer. Without a new record, the answer waits for
-# `replica.fetch.wait.max.ms`, half a second. All the trouble begins in that gap.
+# `replica.fetch.wait.max.ms`, half a second. The next accident happens in that gap.
 #
 # A follower's fetch names two epochs. *in epoch 0* is the leader epoch that the follower knows
 # (since Kafka 2.1, KIP-320). *last epoch 0* is the epoch of the last record in its log (since 2.7,
@@ -112,11 +112,11 @@ lab.slider(gap, link_ms=(1, 5, 20, 50), next_record_ms=(10, 50, 100, 200, 400, 6
 #
 # ### The leader dies in the gap
 #
-# The panel replays the run above. Use the arrow keys, Home and End. Each trace line opens the
-# engine's source.
+# The panel replays the run above, before anything goes wrong. Use the arrow keys, Home and End.
+# Each trace line opens the engine's source.
 #
 # The next accident: D is copied, committed and acknowledged, and a consumer reads it from 101. Then
-# the links between the brokers break and 101 dies. Next in the replica list is 103.
+# the links between the brokers break and 101 dies. The replica list is 101, 103, 102.
 
 # %% history tags=["read"]
 panel = lab.panel(world, "orders")
@@ -156,13 +156,14 @@ lab.verdict("07-2", seen)
 
 # %% [markdown]
 # 103 holds D but does not know that D is committed. So a Fetch ends at 103's high watermark, 3: no
-# error, no records, and the client asks again. Only *ListOffsets* gets an error. That request asks
-# where the log ends; `seekToEnd` and lag monitors send it. An answer of 3 would be behind what a
-# consumer has read. So 103 returns `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka 2.2).
+# error, no records, and the client asks again. Only *ListOffsets* gets an error. It asks where the
+# *readable* records end; `seekToEnd` and lag monitors send it. An answer of 3 would be behind what
+# a consumer has read. So 103 returns `OFFSET_NOT_AVAILABLE`, which is retriable (KIP-207, Kafka
+# 2.2).
 #
 # The rule compares two numbers: 103's high watermark (3) and the start of its own epoch (4, its log
 # end when it took over). While the high watermark is lower, 103 cannot know which records from
-# earlier epochs are committed. One fetch by 102 from offset 4 closes the gap.
+# earlier epochs are committed. One fetch by 102 from offset 4 raises it to 4.
 #
 # ### Two histories
 #
@@ -224,7 +225,7 @@ lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 # every five seconds (`replica.high.watermark.checkpoint.interval.ms`), and 101 died before the next
 # write.
 #
-# No records were compared. A leader never writes the same offset twice, so offset *and* epoch
+# No records were compared. Within an epoch, each offset is written once, so offset *and* epoch
 # identify a record, and the end of an epoch shows where two logs part. D, E and F are gone. They
 # were sent with `acks=all`, and no producer had received an acknowledgment.
 #
@@ -235,8 +236,7 @@ lab.verdict("07-3", {"cuts": runs.cuts(world, 102, 101), "rival": len(rival)})
 #
 # The accident: D is on all three brokers and acknowledged with `acks=all`. The links break, and 101
 # alone takes E, with `acks=1`. Next, 101 dies and 103 leads. Then 103 dies, and 102 leads and takes
-# W. When 101 and 103 return, the high watermarks on their disks are from before D. E is lost under
-# any rule; D is the record to watch.
+# W. When 101 and 103 return, the high watermarks on their disks are from before D. Watch D and E.
 
 # %% 07-13 tags=["stub", "predict"]
 lab.predict("07-13")
@@ -272,7 +272,7 @@ display(film)
 lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 
 # %% [markdown]
-# When 102 heard that 103 was leading, it cut at its own high watermark, 3. That number was *late*:
+# When 102 heard that 103 was leading, it cut at its own high watermark, 3. That number was *stale*:
 # D was committed, but 102 did not know that yet. 102 would have fetched D again from 103, but 103
 # died. When 101 and 103 returned, they cut at the high watermarks on their disks and copied 102's
 # log. All three logs agree, and no broker will ever notice that D is missing.
@@ -281,13 +281,13 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 #
 # 1. The panel opens where the histories part, with D in all three logs. Step forward with the arrow
 #    keys. Which broker cuts what, and why?
-# 2. Go back to this step, choose the rule `fetch-divergence` and press **fork here**. The same
+# 2. Return to the opening step, choose the rule `fetch-divergence` and press **fork here**. The same
 #    accident continues under today's rule, in a second timeline.
 # 3. Press End. Which timeline still has D?
 #
 # ## The ladder
 #
-# Where should a follower cut? Kafka gave five answers:
+# Where should a follower cut? Four answers and a draft:
 #
 # | rule | Kafka | the follower |
 # |---|---|---|
@@ -297,7 +297,7 @@ lab.verdict("07-13", {"brokers with D": runs.holders(world, "D"), "rule": rule})
 # | `kip-320-first-try` | a draft | learns at each fetch whether its last record fits |
 # | `kip-320` | 2.1 | names the leader epoch in each request; a broker in another epoch refuses |
 #
-# Let a program try *every* moment. The explorer runs a small model (logs of two records, three
+# Let a program try *every* order. The explorer runs a small model (logs of two records, three
 # epochs) through every order of its steps. The promise: *every member of the ISR has all records
 # below a leader's high watermark.*
 
@@ -320,16 +320,15 @@ lab.verdict("07-14", {"rules that hold": [len(ladder.holding(each)) for each in 
 #
 # The strip shows the *shortest* way to break the first rule. A card shows what each replica itself
 # knows; the controller's news reaches the replicas at different times. The cause is the last step:
-# 102 cuts at a high watermark that is late. 102 is in the ISR, so it may be elected, and then A is
-# gone.
+# 102 cuts at a stale high watermark. 102 is in the ISR, so it may be elected, and then A is gone.
 #
-# For `kip-320` every state with three brokers was visited, and none breaks the promise. That is a
-# proof about the model, within its bounds. In [Deeper](#Deeper:-The-first-rung-in-the-brokers) the
-# engine's brokers replay each counterexample.
+# For `kip-320`, the search visited every state with three brokers, and none broke the promise. That
+# is a proof about the model, within its bounds. In [Deeper](#Deeper:-The-first-rung-in-the-brokers)
+# all four break the engine's brokers, too.
 #
 # ### Last rung: fencing
 #
-# Now every request, even a client's, names an epoch. 101 is cut off from the controller and the
+# Now fetches, even a consumer's, can name an epoch. 101 is cut off from the controller and the
 # other brokers, but clients still reach it. Broker 103 leads epoch 1. Broker 101 does not know that
 # it has been replaced: it is a *zombie*.
 
@@ -424,10 +423,10 @@ display(outcome)
 lab.verdict("07-16", outcome)
 
 # %% [markdown]
-# The gap again: 101 had high watermark 2, the others 1. Epoch 1 began at offset 2 on 102, so epoch
-# 0 ends there. 101 received that number and cut X1, X2 and X3. They had been acknowledged; losing
-# them is the price of `acks=1`. ([Deeper](#Deeper:-The-brokers'-files) shows every file before and
-# after, and the window of `OFFSET_NOT_AVAILABLE` on a real broker.)
+# That 101's own high watermark was also 2 is a coincidence. Epoch 1 began at offset 2 on 102, so
+# epoch 0 ends there. 101 received that number and cut X1, X2 and X3. They had been acknowledged;
+# losing them is the price of `acks=1`. ([Deeper](#Deeper:-The-brokers'-files) shows every file
+# before and after, and the window of `OFFSET_NOT_AVAILABLE` on a real broker.)
 #
 # The next cell shows what an engineer sees: 101's log file in Kafka's own tool, and the line that
 # 101 logged when it cut. In the dump, look at `partitionLeaderEpoch`.
@@ -443,9 +442,9 @@ lab.broker_log(cluster, 101, line)
 # %% [markdown]
 # ## Read the code that did it
 #
-# Here are three broker rules. The leader: where does this epoch end? The follower: what do I do
-# with the answer? (Find the case in which the follower does not have the epoch that the leader
-# named.) And: may a client learn the latest offset now?
+# Here are three functions of the engine. The leader: where does this epoch end? The follower: what
+# do I do with the answer? (Find the case in which the follower does not have the epoch that the
+# leader named.) And: may a client learn the latest offset now?
 
 # %% code-of-the-rules tags=["read"]
 from engine.api.list_offsets import check_end_is_known
@@ -607,9 +606,8 @@ lab.check("07-7", script)
 # <br><i>Evidence:</i> <a href="#Last-rung:-fencing">Last rung</a>
 # </details>
 # <details><summary><b>5. How would you convince yourself that a replication protocol is
-# right?</b></summary>
-# Write down the promise, model the steps, search all states, and tie the model to the code by
-# replaying its counterexamples.
+# right?</b></summary> Write down the promise, model the steps, search all states, and tie the model
+# to the code by breaking real brokers with its counterexamples.
 # <br><i>Follow-up:</i> what does it not prove? Anything beyond its bounds, and anything about
 # disks.
 # <br><i>Weak:</i> "many tests". <i>Good:</i> model checking. <i>Strong:</i> two rules hold with two
@@ -681,7 +679,7 @@ outcome
 
 # %% [markdown]
 # * **102 leads, 103 has not fetched yet** is the window on a real broker: ListOffsets gets
-#   `OFFSET_NOT_AVAILABLE`, a Fetch is empty, and for a moment B, though acknowledged, cannot be
+#   `OFFSET_NOT_AVAILABLE`, a Fetch from 1 is empty, and B, though acknowledged, cannot yet be
 #   read. 103 learned of the new leader from the controller's metadata log, and names that leader to
 #   clients.
 # * **on disk, 101 dead**: 101's leader-epoch-checkpoint has one entry, `0 0`. The file on 102 has
@@ -728,8 +726,8 @@ for each in (here, other):
 print(here.diff(other))
 
 # %% [markdown]
-# The output begins where the two traces first differ (each line: seconds, node, event). One event
-# before the end is early enough, because 102 cuts in the last event. What matters is at the end: A.
+# The output begins where the two traces first differ (each line: seconds, node, event). Nine events
+# before the end is early enough: A stays. Try fewer.
 
 # %% [markdown]
 # ## Deeper: The second rung, kip-101 (Kafka 0.11)
@@ -778,7 +776,7 @@ ladder.counter_example("kip-279")
 # 102 still believes it is in epoch 0 when it fetches A (step 7), and 101 counts that fetch in epoch
 # 2. Then the old news of epoch 1 reaches 102, and 102 cuts where 103 says, although 103 holds
 # nothing. (103 has not even heard that it ever led. In the model it answers all the same: no rule
-# so far tells it to refuse.) With three brokers the second rung breaks in the same ten steps.
+# so far tells it to refuse.) With three brokers the second rung also breaks in ten steps.
 #
 # A broker that does not know of its own leadership refuses, and always has. So the last step is
 # different here, and the promise breaks one step earlier. (*Late news* is a metadata record that a

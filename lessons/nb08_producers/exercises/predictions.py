@@ -179,7 +179,7 @@ PREDICTIONS = (
         "08-13",
         "Idempotence is on. An application sends `pay 10`. After an error it calls send() again, "
         "up to five times, until it gets an answer. 101 stores everything at once, but all answers "
-        "are lost during the first two calls. How often is `pay 10` in the log?",
+        "are lost during the first two calls. How many copies of `pay 10` are in the log?",
         form="a number",
         tempting="1",
         settle=lambda seen: seen["pay 10 in the log"],

@@ -1,10 +1,9 @@
 # %% [markdown]
 # # 08 · Reliable producers
 #
-# A shop sends an order and gets no answer. Was the order stored? If the shop sends it again, there
-# may be two; if it does not, there may be none. This notebook loses answers, connections and
-# leaders on purpose, and shows which settings make those losses harmless and what no setting can
-# do.
+# A shop sends an order and gets no answer. Was the order stored? Should the shop send it again?
+# This notebook loses answers, connections and leaders on purpose, and shows which settings make
+# those losses harmless and what no setting can do.
 #
 # **What you will be able to do**
 #
@@ -17,8 +16,8 @@
 # producer sends records in *batches*, each for one partition. Python alone is enough; if real Kafka
 # is available, most runs happen on both the engine and Kafka.
 #
-# Each run below is preceded by a question. Answer it first; the run gives the verdict. Then change
-# the values at the top of the run's cell and run the cell again.
+# Most runs below follow a question. Answer it first; the run gives the verdict. Then change the
+# values at the top of the run's cell and run the cell again.
 #
 # ## An answer is lost
 #
@@ -86,9 +85,9 @@ panel
 #
 # A producer does not wait for one answer before it sends the next request. The setting
 # `max.in.flight.requests.per.connection` limits how many requests may be unanswered at once; its
-# default is 5. From here on, the same producer talks over sockets, to the engine and, if available,
-# to real Kafka. `lab.both` lays the two outcomes side by side, and an unexplained difference fails
-# the cell.
+# default is 5. From here on, the engine's producer talks over sockets, to the engine and, if
+# available, to real Kafka. `lab.both` lays the two outcomes side by side, and an unexplained
+# difference fails the cell.
 
 # %% 08-3 tags=["stub", "predict"]
 lab.predict("08-3")
@@ -171,15 +170,15 @@ display(outcome)
 lab.verdict("08-11", outcome)
 
 # %% [markdown]
-# A repeat of one of those five batches is answered with success. A repeat of an older batch looks
-# like a mistake to the leader, which answers `OUT_OF_ORDER_SEQUENCE_NUMBER`, as it does for a gap.
-# So the producer concludes that something is missing. It begins a new **producer epoch**, in which
-# numbers start at 0 again, and resends all six batches with new numbers, so the leader recognizes
-# none of them. (This is the producer's own epoch, not the leader epoch of notebook 06.) With five
-# in flight, no repeat is ever too old.
+# A repeat of one of those five batches gets a success answer. A repeat of an older batch looks like
+# a mistake to the leader, which answers `OUT_OF_ORDER_SEQUENCE_NUMBER`, as it does for a gap. A is
+# repeated first, so the producer concludes that something is missing. It begins a new **producer
+# epoch**, renumbers all six batches from 0 and resends them; the leader recognizes none. (This is
+# the producer's own epoch, not the leader epoch of notebook 06.) With five in flight, no repeat is
+# ever too old.
 #
 # At work you see this from the broker's side. Below are the batch headers as Kafka's own tool
-# prints them, with `producerId`, `producerEpoch` and `baseSequence`, and what the leader logged.
+# prints them (`producerId`, `producerEpoch`, `baseSequence`), and the leader's log of both runs.
 # (The engine logs nothing about a refused batch. Its trace shows each batch that was appended.)
 
 # %% at-work tags=["live"]
@@ -260,16 +259,15 @@ def too_late(outage_s=5, delivery_timeout_s=10):
 lab.slider(too_late, outage_s=range(1, 26), delivery_timeout_s=(2, 5, 10, 20))
 
 # %% [markdown]
-# Now set `fault = "request lost"`: you get the same exception, and no A in the log. So a
-# TimeoutException is a third verdict besides *acknowledged* and *refused*: **unknown**. The record
-# may be in the log, or may still get there later, as above when the outage outlasts
-# `delivery.timeout.ms`. (Kafka's callback gets the same TimeoutException in both cases, so treat
-# the outcome as unknown.)
+# In the prediction's cell, set `fault = "request lost"`: the same exception, and no A in the log.
+# So besides *acknowledged* and *refused* there is a third verdict, **unknown**: the record may be
+# in the log, or may get there later (move `outage_s` past `delivery_timeout_s`). (Java's callback
+# gets the same TimeoutException in both cases.)
 #
 # ## The application tries again
 #
 # What does an application do after such an exception? Much published sample code catches it, sleeps
-# and calls `send()` again, as the loop below does.
+# and calls `send()` again. The loop below does so without the sleep.
 
 # %% 08-13 tags=["stub", "predict"]
 lab.predict("08-13")
@@ -312,8 +310,7 @@ lab.verdict("08-13", outcome)
 #
 # ## The leader dies
 #
-# `acks` says what the leader waits for before it answers: nothing, its own append, or all the
-# in-sync replicas. `min.insync.replicas` says how many in-sync replicas there must be.
+# A topic has `min.insync.replicas=2`, its producer sends with `acks=1`, and the leader dies.
 
 # %% 08-14 tags=["stub", "predict"]
 lab.predict("08-14")
@@ -355,15 +352,16 @@ lab.verdict("08-14", outcome)
 
 # %% [markdown]
 # The election was clean and the topic has a minimum of two, yet two acknowledged records are gone:
-# only 101 had them. `min.insync.replicas` matters only with `acks=all`. With `acks = "all"`, B and
-# C are not acknowledged before 101 dies, so the producer resends them to 102, and idempotence keeps
-# the order.
+# only 101 had them. `acks` says what the leader waits for before it answers: nothing, its own
+# append, or all the in-sync replicas. `min.insync.replicas` says how many of those there must be
+# for a write with `acks=all`, and for no other. With `acks = "all"`, B and C are not acknowledged
+# before 101 dies, so the producer resends them to 102, and idempotence keeps the order.
 #
 # ## What safety costs
 #
 # The old recipe for keeping records in order was one request in flight. To show its price,
 # confluent-kafka now sends one record per request, with the followers 20 ms away from the leader.
-# (Docker cannot slow a link, so the rates are higher there.)
+# (With Docker the links cannot be slowed, so the rates are higher.)
 
 # %% 08-15 tags=["stub", "predict"]
 lab.predict("08-15")
@@ -401,11 +399,11 @@ lab.verdict("08-15", outcome)
 # A broker takes a connection's next request only when it has answered the last one, so with
 # `acks=all` each of the five requests waits for the followers in turn. Having several requests in
 # flight saves only the trip from client to broker, which is short here. With the producer 2 ms
-# away, exercise 08-7 measures a different result. The real cost is `acks=all` itself, one round
-# trip to the followers per request. Batches make up for it, because a request may carry thousands
-# of records. With `acks=1` no request waits for the followers, so the rows for `acks=1` show how
-# busy your machine is and change from run to run. A consumer gains nothing from `acks=1`: with any
-# `acks`, it reads only what every in-sync replica has (Deeper: Copies).
+# away, *Deeper: One fault tape* measures a different result. The real cost is `acks=all` itself,
+# one round trip to the followers per request. Batches make up for it, because a request may carry
+# thousands of records. With `acks=1` no request waits for the followers; those rates depend on your
+# machine and vary, so do not compare them. A consumer gains nothing from `acks=1`: with any `acks`,
+# it reads only what every in-sync replica has (Deeper: Copies).
 #
 # ## Read the code that did it
 #
@@ -535,8 +533,8 @@ lab.check("08-7", ledger)
 # of each acks in <a href="#Deeper:-One-fault-tape">One fault tape</a>.
 # </details>
 # <details><summary><b>2. How does the broker tell a repeat from a new record?</b></summary>
-# By producer id, epoch and first sequence number of the batch, within one partition and among the
-# last five batches. <i>Follow-up:</i> what if the producer was restarted in between?
+# By producer id, epoch, and first and last sequence number of the batch, within one partition and
+# among the last five batches. <i>Follow-up:</i> what if the producer was restarted in between?
 # <b>Weak:</b> "it compares the records." <b>Good:</b> id and sequence number. <b>Strong:</b> five
 # batches and why five; a new instance has a new id, so its repeats are new.
 # Evidence: <a href="#Why-five?">Why five?</a>
@@ -685,7 +683,7 @@ lab.both(scenes.window)
 #
 # A repeat of one of the last five batches is a success, and the log does not grow. A batch that
 # comes too early is refused; sent again after the missing one, it is stored. A higher epoch begins
-# a new sequence; an older epoch is refused, because its producer was replaced. A producer that the
+# a new sequence; an older epoch is refused, because a newer one exists. A producer that the
 # partition does not know may begin with any number.
 #
 # Here five ways to send meet the core's faults once more: the answer to B is lost, and then the
@@ -816,9 +814,9 @@ HistoryView(judged["fast"].findings)
 # application noticed anything. The checker proves each anomaly with the few operations that
 # contradict each other.
 #
-# Each recipe except *safe* breaks at a different point. *blind* hears of no loss. *fast* loses G
-# and H in a clean election, because `acks=1` never asks for the minimum. *default* loses them in an
-# unclean one, with a minimum of 1. *old* loses nothing, but stores D twice and is the slowest. With
+# Every recipe except *safe* breaks somewhere. *blind* hears of no loss. *fast* loses G and H in a
+# clean election, because `acks=1` never asks for the minimum. *default* loses them in an unclean
+# one, with a minimum of 1. *old* loses nothing, but stores D twice and is the slowest here. With
 # *safe* the lone leader did not acknowledge G and H, so every acknowledged record is on the
 # followers too. (In virtual time a producer learns of a dead broker from its next request, so
 # *blind* loses I as well.)
@@ -849,9 +847,9 @@ from lessons.nb08_producers import producer_config
 producer_config.compared()
 
 # %% [markdown]
-# `acks=1` or `retries=0` turns idempotence off with one INFO line in the log, unless you asked for
-# idempotence explicitly; six requests in flight are refused in either case. `delivery.timeout.ms`
-# must not be less than `linger.ms` and `request.timeout.ms` together.
+# `acks=1` or `retries=0` turns idempotence off with one INFO line in the log, or is refused if you
+# asked for idempotence; six requests in flight are refused unless you turned it off.
+# `delivery.timeout.ms` must not be less than `linger.ms` and `request.timeout.ms` together.
 #
 # librdkafka, and so confluent-kafka, differs: idempotence is **off** by default, up to 1,000,000
 # requests may be in flight, and `delivery.timeout.ms` is called `message.timeout.ms` and lasts five
@@ -893,7 +891,7 @@ lab.both(error_scenes.errors_on_the_wire)
 # | `acks=0` is a synchronous producer, `acks=1` an asynchronous one | `send()` is always asynchronous; waiting is a choice of its own | [The application's part](#Deeper:-The-application's-part) |
 # | `acks=all` waits for a quorum | for the whole current ISR, even if it is one broker | [Copies](#Deeper:-Copies) |
 # | after a TimeoutException sleep and send again | that stores a second record, idempotence or not; and a published loop of this kind never ends, because at its limit it only doubles the pause | [The application](#The-application-tries-again) |
-# | weaker `acks` make data available sooner | a consumer reads at the same moment | [Copies](#Deeper:-Copies) |
+# | weaker `acks` make data available sooner | a consumer reads no sooner | [Copies](#Deeper:-Copies) |
 # | an unknown producer is a fatal error | before KIP-360 it failed a record and cost the producer its id, and was fatal only for transactions; now it does none of this | [When the sequence breaks](#Deeper:-When-the-sequence-breaks) |
 # | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [Settings](#Deeper:-Settings-and-errors) |
 # | a broker that enforces a quota delays its answer | from KIP-219 on, it answers at once, names a throttle time, and reads nothing more from that connection until that time is over | notebook 04 |

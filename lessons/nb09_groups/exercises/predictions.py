@@ -5,7 +5,7 @@ from __future__ import annotations
 from kit.exercises.exercise import Observed, Prediction
 
 PROTOCOLS = ("range", "cooperative-sticky", "consumer")
-RESTART = "static-long › "
+RESTARTS = ("static-long", "static-short", "dynamic")
 SHARES = "range › partitions of each worker"
 
 
@@ -79,21 +79,19 @@ def between_rebalances(seen: Observed) -> str:
     return ""
 
 
-def restarted(seen: Observed) -> str:
-    waits = seen[f"{RESTART}records that wait"]
-    if not seen[f"{RESTART}rebalances that A took part in"]:
-        return "d" if waits else ""
-    if waits:
-        return "a"
-    return "b" if "the same partitions" in seen[f"{RESTART}B is back with"] else "c"
+def restarted(seen: Observed) -> list[int]:
+    return [seen[f"{kind} › rebalances that A took part in"] for kind in RESTARTS]
 
 
-def after_the_restart(seen: Observed) -> str:
-    rebalances = number(seen[f"{RESTART}rebalances that A took part in"], "rebalance", "rebalances")
-    waits = number(seen[f"{RESTART}records that wait"], "record", "records")
+def after_the_restart(answer: str, seen: Observed) -> str:
+    counts = ", ".join(
+        f"{kind} {count}" for kind, count in zip(RESTARTS, restarted(seen), strict=True)
+    )
+    waits = number(seen[f"{RESTARTS[0]} › records that wait"], "record", "records")
     return (
-        f"A took part in {rebalances}. When B came back, {waits} of its partitions had not been "
-        f"read. It is back with {seen[f'{RESTART}B is back with']}."
+        f"A took part in this many rebalances: {counts}. Leaving is one and coming back is "
+        f"another; only a member that keeps its place causes neither. In {RESTARTS[0]}, {waits} "
+        "waited for B."
     )
 
 
@@ -145,7 +143,7 @@ PREDICTIONS = (
     Prediction(
         "09-2",
         "Two workers in one group subscribe to two topics with three partitions each. The "
-        "assignor is range. How many partitions has each worker, the larger share first?",
+        "assignor is range. How many partitions does each worker get, the larger share first?",
         form="two numbers, such as 5 1",
         tempting="3 3",
         settle=lambda seen: seen[SHARES],
@@ -154,7 +152,7 @@ PREDICTIONS = (
     Prediction(
         "09-3",
         "Nine partitions are dealt out to A, B and C by round robin: A has 0, 3, 6. A leaves. How "
-        "many of the partitions that B and C had change their reader?",
+        "many of the partitions of B and C change their reader?",
         form="a number",
         tempting="0",
         settle=lambda seen: seen["needless moves"],
@@ -162,8 +160,8 @@ PREDICTIONS = (
     ),
     Prediction(
         "09-4",
-        "D joins while another worker, from which nothing moves, is busy with one record for six "
-        "seconds. Which group pays how much?",
+        "A worker is busy with one record for six seconds; none of its partitions has to move. "
+        "Meanwhile D joins. Which partitions stop, and for how long?",
         (
             "all three stop all partitions for seconds: they need the agreement of the worker",
             "eager stops all partitions for seconds; cooperative and the consumer protocol stop "
@@ -179,17 +177,13 @@ PREDICTIONS = (
     ),
     Prediction(
         "09-5",
-        "B has two of six partitions, a session timeout of 30 s and a group.instance.id. It "
-        "closes its consumer and comes back after 4 s. What happens to its partitions?",
-        (
-            "no worker reads them for 4 s, then a rebalance gives them to another one",
-            "the others read them after a rebalance, and a second one gives them back to B",
-            "the others read them, and B gets other ones when it is back",
-            "no worker reads them for 4 s, and B goes on with them, without a rebalance",
-        ),
-        tempting="a",
+        "B closes its consumer and comes back after 4 s. In how many rebalances does A take part: "
+        "where B is static with a session timeout of 30 s, where it is static with 3 s, and where "
+        "it is dynamic?",
+        form="three numbers, as in 1 2 3",
+        tempting="0 1 2",
         settle=restarted,
-        because=dict.fromkeys("abcd", after_the_restart),
+        explain=after_the_restart,
     ),
     Prediction(
         "09-14",

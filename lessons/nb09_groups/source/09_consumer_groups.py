@@ -8,7 +8,7 @@
 # **What you will be able to do**
 #
 # * say who works out an assignment, and predict it for the assignors that you meet at work
-# * explain what stops during a rebalance, and for how long, in each of the three protocols
+# * explain what stops during an eager, a cooperative or a consumer-protocol rebalance, and how long
 # * tell a dead worker from a slow one by the clock that noticed it
 # * recognize a rebalance storm, and end it
 #
@@ -29,8 +29,8 @@
 #
 # A, B and C subscribe to `orders`, with the group id `billing`. The first run is in virtual time,
 # with the engine's own consumer, which does what the Java client does. The diagram shows their
-# conversation with the coordinator. Its `MEMBER_ID_REQUIRED` is not an error: this answer gives a
-# new member its id, with which the member asks again.
+# conversation with the coordinator. `MEMBER_ID_REQUIRED` is not an error: it gives a new member the
+# id to join with.
 
 # %% doorway tags=["setup"]
 import time
@@ -81,12 +81,12 @@ lab.verdict("09-1", seen)
 # `group.initial.rebalance.delay.ms`: 3 s, and 3 s more if members arrive meanwhile, so that a new
 # group can assemble. That is the *classic* protocol. Set `protocol = "consumer"`, and there is no
 # JoinGroup: the coordinator works out the assignment, and every member gets its part in the answers
-# to its heartbeats, sent every 5 s. So the first member gets everything and gives part of it back
+# to its heartbeats, one every 5 s. So the first member gets everything and gives part of it back
 # with its next heartbeat. Each join begins a new epoch of the group, with a new target: who is to
-# read what. A member shows a new epoch once it has given back what that epoch's target takes from
-# it, even if it is still waiting for partitions that others have not given back. So at any moment
-# the three may show different epochs. This is KIP-848, ready for production since Kafka 4.0, but
-# clients still use the classic protocol unless `group.protocol=consumer` is set.
+# read what. A member moves to the new epoch once it has given back what the target takes away; it
+# may still be waiting for partitions of others. So the three may show different epochs for a while.
+# This is KIP-848, ready for production since Kafka 4.0, but clients still use the classic protocol
+# unless `group.protocol=consumer` is set.
 #
 # Here is the world of your last run as a panel. Click it, then use Home, the arrow keys and End.
 
@@ -141,8 +141,8 @@ lab.verdict("09-2", outcome)
 
 # %% [markdown]
 # Range deals out each topic's partitions separately, and in every topic the remainder goes to the
-# first members. So A reads partition 1 of both topics, which is necessary for matching records with
-# the same key. `roundrobin` deals out all the partitions together, one by one.
+# first members. So one worker reads the same partition of both topics, as a join by key requires.
+# `roundrobin` deals out all the partitions together, one by one.
 #
 # Set `count = 7`. A partition has at most one reader in the group, so a worker may have no
 # partition: it stays as a standby. With range and three partitions per topic, even the fourth
@@ -199,8 +199,8 @@ lab.verdict("09-3", seen)
 # waiting for a slow service. Meanwhile D joins. Three such groups run at once: with `range`, which
 # is *eager* (all members give back everything before they join), with `cooperative-sticky` (members
 # keep what they read and give back only what moves), and with the consumer protocol. For each
-# partition we note how long no worker reads it. The seconds in the table are a sum: seven
-# partitions that stop for four seconds each make 28.
+# partition we note how long no worker owns it. The seconds in the table are a sum: two partitions
+# that stop for five seconds each make ten.
 
 # %% 09-4 tags=["stub", "predict"]
 lab.predict("09-4")
@@ -245,23 +245,22 @@ lab.verdict("09-4", outcome)
 # busy worker joins only when its loop calls `poll` again. So all seven partitions stop for several
 # seconds, though only one has to move.
 #
-# **Cooperative**: the partitions that stay are read all the time. The one that moves does so in
-# three steps:
+# **Cooperative**: the partitions that stay keep their owners. The one that moves does so in three
+# steps:
 #
-# 1. A first rebalance works out which partition must move, and its owner gives it back. It cannot
-#    be assigned yet: the owner learns of the move only from the result, and until then the
-#    partition would have two readers.
+# 1. A first rebalance works out which partition must move, but gives it to no worker yet: its owner
+#    reads it until it learns the result. Then the owner gives it back.
 # 2. A second rebalance assigns the partition. Every member must join, and the busy one joins only
 #    at its next `poll`.
 # 3. Until then, for several seconds, that partition has no owner.
 #
-# That is how this client does it. The Java client joins only in `poll`, so there even the first
-# rebalance waits, before anything is given back.
+# This client can join the first rebalance from a background thread. The Java client joins only in
+# `poll`, so its first rebalance waits, too.
 #
-# **Consumer protocol**: there is no moment at which all members must meet. The coordinator takes
-# the partition from its owner with one heartbeat and gives it to D with the next (heartbeats are
-# three seconds apart here), and the others are not involved. With `count = 6` the busy worker may
-# be the one that has to give a partition back; then the order of the last two protocols can change.
+# **Consumer protocol**: there is no moment at which all members must meet. The owner gives the
+# partition up in one heartbeat, and D gets it with its own next one, at most three seconds later
+# here. The others are not involved. With `count = 6` the busy worker may be the one that has to
+# give a partition back; then the order of the last two protocols can change.
 #
 # ## A worker restarts, at a bad moment
 #
@@ -322,9 +321,9 @@ lab.verdict("09-14", outcome)
 # ## A slow loop
 #
 # Two clocks watch a worker. Its heartbeats come from a thread of their own; if they stop for
-# `session.timeout.ms` (45 s by default, 6 s here), the process is presumed dead.
+# `session.timeout.ms` (45 s by default, 6 s for these workers), the process is presumed dead.
 # `max.poll.interval.ms` is the longest time allowed between two polls. Here B needs 150 ms for each
-# record, while its heartbeats keep arriving.
+# record.
 
 # %% 09-6 tags=["stub", "predict"]
 lab.predict("09-6")
@@ -395,7 +394,8 @@ lab.slider(edge, per_record_ms=(15, 50, 80, 100, 120, 150, 200), max_poll_record
 # ## A slow service
 #
 # Now all the workers are a little too slow, because a service behind them has become slow. An
-# engineer sees the lag grow and, after a minute, does what usually helps: adding two more workers.
+# engineer sees that the lag stays and, after a minute, does what usually helps: adding two more
+# workers.
 
 # %% 09-7 tags=["stub", "predict"]
 lab.predict("09-7")
@@ -431,8 +431,8 @@ seen = progress[-1]
 lab.verdict("09-7", seen)
 
 # %% [markdown]
-# Every worker is busy, but nothing gets done. A batch takes 15 s but the interval is 10 s, so each
-# worker fails on its own: its client leaves in the middle of the batch, cannot commit it, and
+# Every worker is busy, but nothing is committed. A batch takes 15 s but the interval is 10 s, so
+# each worker fails on its own: its client leaves in the middle of the batch, cannot commit it, and
 # rejoins. Leaving causes one rebalance and joining another. The next owner begins at the same
 # offsets. That is a **rebalance storm**, and you recognize it by three signs: the lag does not fall
 # (while producers write, it grows), the workers are busy, and the generation grows. E and F do not
@@ -451,7 +451,8 @@ lab.verdict("09-7", seen)
 # billing  orders  1          4100            61902           57802  -            -     -
 # ```
 #
-# Compare it with a healthy group's output and coordinator log:
+# Compare it with a healthy group's output, and with the coordinator's log, which ends with the
+# workers leaving:
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine()
@@ -487,14 +488,11 @@ lab.show(ClassicMembership.beat)
 #
 # B is frozen here and resumes ten seconds later. Its session timeout is 6 s.
 #
-# 1. Step forward. The coordinator's clock runs out first: after 6 s without a heartbeat the session
-#    ends, and A and C share B's partitions. B does not notice. When B resumes, its own clock has
-#    run out as well: more than `max.poll.interval.ms`, 10 s here, has passed since its last poll.
-#    So it says that it is leaving, though it is already out.
+# 1. Step forward. Which of B's two clocks runs out first, and who reads B's partitions then?
 # 2. Press Home, and fork the story with `consumer`. There the group sets the session timeout (45
-#    s), so B is still a member when it resumes, and its partitions have no reader until then. But B
-#    has exceeded `max.poll.interval.ms` (10 s here), and its own client leaves and rejoins.
-# 3. Press "drop 2", go to "freeze B", and kill A there.
+#    s). Who reads B's partitions now?
+# 3. Press "drop 2" to remove the fork, go to "freeze B", and kill A there. How long is the worst
+#    pause?
 
 # %% broken tags=["read"]
 world = lab.world(seed=9)
@@ -513,6 +511,12 @@ panel.jump("freeze B")
 panel
 
 # %% [markdown]
+# In step 1, the coordinator's clock runs out first: after 6 s the session ends, and A and C share
+# B's partitions. When B resumes, its own clock has run out as well: more than
+# `max.poll.interval.ms`, 10 s here, has passed since its last poll. So B says that it is leaving,
+# though it is already out. In step 2, B is still a member when it resumes, and until then its
+# partitions have no reader; its own client then leaves and rejoins.
+#
 # ## Your turn
 #
 # **09-8, range by hand.** `members` are the ids of one topic's subscribers, in any order. Range
@@ -608,7 +612,7 @@ lab.check("09-9", who_ends_it)
 # count and lag per partition. <b>Strong:</b> whether committed offsets move while workers are busy,
 # and whether the generation grows. Evidence: <a href="#A-slow-service">A slow service</a>.
 # </details>
-# <details><summary><b>6. Two of these workers run and log nothing unusual. What happened?</b></summary>
+# <details><summary><b>6. The workers run, but the tool shows this. What happened?</b></summary>
 # <pre>Warning: Consumer group 'billing' is rebalancing.
 #
 # GROUP    TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG    CONSUMER-ID  HOST  CLIENT-ID
@@ -877,16 +881,16 @@ lab.both(by_hand)
 # ## Deeper: A worker restarts
 #
 # A deployment restarts B: B closes its consumer and is back four seconds later. This happens in
-# three groups. In two of them the workers have a `group.instance.id`, a name that survives the
-# restart: they are static members, with a session timeout of 30 s in one group and 3 s in the
-# other. In the third group, they have no such name: they are *dynamic*. While B is away, ten
-# records are written to each partition.
+# three groups. In two of them, each worker has a fixed name, a `group.instance.id`: they are
+# *static* members, with a session timeout of 30 s in one group and 3 s in the other. In the third
+# group, they have no such name: they are *dynamic*. While B is away, ten records are written to
+# each partition.
 
 # %% 09-5 tags=["stub", "predict"]
 lab.predict("09-5")
 
 # %% 09-5 tags=["solution", "predict"]
-lab.predict("09-5", "d")
+lab.predict("09-5", "0 2 2")
 
 # %% restart tags=["both"]
 away_s, count = 4.0, 60  # also 1 s
@@ -1314,10 +1318,10 @@ for protocol in members.PROTOCOLS:
           f"{groups.generation(world, 'billing')}, most members with one partition: {most}")  # fmt: skip
 
 # %% [markdown]
-# Every member learns of the rebalance from its next heartbeat (heartbeats are 3 s apart), and the
-# slowest member sets the pace. So size alone costs little, but one member that polls late costs
-# everything: the others wait for it until its `max.poll.interval.ms` has passed. The initial delay
-# makes a new group wait, so that its first members do not each begin a generation.
+# Members learn of the rebalance from their next heartbeat (at most 3 s away), and the slowest
+# member sets the pace. So size alone costs little, but one member that polls late costs everything:
+# the others wait for it until its `max.poll.interval.ms` has passed. The initial delay makes a new
+# group wait, so that its first members do not each begin a generation.
 
 # %% [markdown]
 # ## Deeper: Heartbeats
@@ -1358,9 +1362,9 @@ began
 # %% [markdown]
 # ## Deeper: Source check
 #
-# What you may have read elsewhere, and what the runs above say about Kafka 4.3.
+# What you may have read elsewhere, and what is true of Kafka 4.3.
 #
-# | you may read | what a run shows | where |
+# | you may read | what is true | where |
 # |---|---|---|
 # | session.timeout.ms is 10 s | 45 s since 3.0 (KIP-735); brokers allow 6 s to 30 min | [A slow loop](#A-slow-loop) |
 # | the heartbeat interval is a third of the session timeout | the defaults are 3 s and 45 s, a fifteenth; with the consumer protocol the broker sets both (5 s, 45 s), and a client that sets them is refused | [A slow loop](#A-slow-loop) |

@@ -3,13 +3,13 @@
 #
 # A service reads orders and charges a card for each. Then its process is killed. Which orders were
 # charged twice, which never, and who decided? For each group, the broker keeps one number per
-# partition. Everything else is in the loop that you write. This notebook crashes such loops after
+# partition. Everything else is your loop and its client. This notebook crashes such loops after
 # every line, and counts the damage.
 #
 # **What you will be able to do**
 #
 # * say for any consumer loop what a crash after each of its lines loses or repeats
-# * tell apart the position, the committed offset and the ends of the log
+# * tell the position, the committed offset and the two ends of the log apart
 # * predict where a consumer starts after a restart, an absence, a rebalance, or the re-creation of
 #   its topic
 # * write a loop that works at least once, and one whose effects happen exactly once
@@ -17,7 +17,7 @@
 # **Time:** {minutes}. You need topics and partitions; notebook 09 shows what a rebalance is. Python
 # alone is enough; with real Kafka, most runs happen on both sides.
 #
-# Each run below has a question before it. Answer first: the run gives the verdict. Then change the
+# Where a run has a question before it, answer first: the run gives the verdict. Then change the
 # values at the top of the cell, and run it again.
 #
 # ## A loop from a tutorial
@@ -27,9 +27,9 @@
 # default interval is 5 s, but here it is 100 ms, so that several commits happen within twelve
 # records.
 #
-# `lab.crash_test` runs the loop in a process of its own, kills that process with SIGKILL after each
-# line, at several moments, and restarts it. Then the history checker compares what was processed
-# with what is in the topic.
+# `lab.crash_test` runs the loop in a process of its own, kills it with SIGKILL several times after
+# each line, and restarts it. Then the history checker compares what was processed with what is in
+# the topic.
 
 # %% doorway tags=["setup"]
 from confluent_kafka import TopicPartition
@@ -86,12 +86,12 @@ lab.verdict("10-1", outcome)
 # that your work on that record has only just begun.
 #
 # Try `"enable.auto.offset.store": False` in the settings, and `consumer.store_offsets(message)`
-# after `process(message)`. Then the thread commits only finished records. With an interval of 5 s,
-# the crash comes before any commit, and every record is repeated.
+# after `process(message)`. Then the thread commits only finished records. At 5 s, the crash comes
+# before any commit, and all that was processed is repeated.
 #
 # **The Java client has the same settings but does something else.** It commits *inside* `poll`, and
-# only records from earlier polls, which a simple loop has processed by then. Below, the engine's
-# own consumer, which follows the Java client, is killed in virtual time. Each move of a slider
+# only records from earlier polls, which a simple loop has processed by then. Below, A, the engine's
+# version of the Java client, is killed in virtual time, and B takes over. Each move of a slider
 # starts a new run.
 #
 # A partition's records run upward; time runs to the right. The dashed line is the *position*: how
@@ -126,14 +126,15 @@ slider
 
 # %% [markdown]
 # B begins at the solid line. Records that A had processed above that line are processed twice: *at
-# least once*. Only `before` leaves records that no member processes: its solid line was ahead of
-# the work. So one setting, `enable.auto.commit`, means at least once in one client and lost records
-# in another. Check when your client marks an offset as done. In both clients, auto-commit loses
-# records if the work happens in *another thread*: to the client, a record that you put into a queue
-# is done.
+# least once*. Now try `before`: it leaves records that no member processes, because the commit ran
+# ahead of the work. So one setting, `enable.auto.commit`, means at least once in one client and
+# lost records in another. Check when your client marks an offset as done. In both clients,
+# auto-commit loses records if the work happens in *another thread*: to the client, a record that
+# you put into a queue is done.
 #
-# Below is the same run in the Group panel: click it and step with the arrow keys. Press *kill* at
-# another moment to see another future.
+# Below is the same run in the Group panel, whose clock starts three seconds earlier, with the
+# group: click it and step with the arrow keys. Press *kill* at another moment to see another
+# future.
 
 # %% watch tags=["read"]
 panel = lab.group_panel(slider.picture.world, "orders", "billing")
@@ -143,8 +144,8 @@ panel
 # %% [markdown]
 # ## Two positions
 #
-# A consumer has a **position**, the offset where its next `poll` begins. The group has a
-# **committed offset**. In the next run a consumer without auto-commit reads six records and commits
+# A consumer has a **position**, and its group has a **committed offset**. In the next run a
+# consumer without auto-commit reads six records and commits
 # 6. Then a commit of 2 reaches the coordinator, for example a late retry. The consumer polls again.
 # Later it is closed, and another one starts.
 
@@ -183,10 +184,10 @@ display(outcome)
 lab.verdict("10-2", outcome)
 
 # %% [markdown]
-# A running consumer never looks at the committed offset. It reads that offset once, when it gets a
-# partition. And the coordinator compares nothing: a lower offset is as good as a higher one, and
-# the last one to arrive counts. That is why Kafka's client does not retry `commitAsync`, and why
-# you should not retry it blindly either (exercise 10-12).
+# The position is where the next `poll` begins. A consumer reads the committed offset only once,
+# when it gets a partition. And the coordinator compares nothing: a lower offset is as good as a
+# higher one, and the last one to arrive counts. So Kafka's client does not retry an asynchronous
+# commit, and you should not retry one blindly either (exercise 10-12).
 #
 # The number means *the next offset to read*. All records before it count as done. There is no way
 # to say "9 is done, 3 is not": a group cannot acknowledge individual records (share groups,
@@ -195,8 +196,8 @@ lab.verdict("10-2", outcome)
 # ### Where it is kept
 #
 # A commit is a record in the topic `__consumer_offsets`, written by the group's coordinator.
-# Kafka's own tools show it. The group's name determines the partition, as a key does: Java's
-# `hashCode` modulo the number of partitions (50 by default, 5 here).
+# Kafka's own tools show it. The partition is Java's `hashCode` of the group's name, modulo the
+# number of partitions (50 by default, 5 here).
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -215,17 +216,17 @@ lab.broker_log(cluster, leader, group)
 
 # %% [markdown]
 # The key is the group, topic and partition; the value is the offset, with a leader epoch (-1: the
-# client sent none), a text of your own (`metadata`), and the time. The topic is compacted, so the
-# last value of each key stays. The other records describe the group itself: its generation and its
+# client sent none), a text of your own (`metadata`), and the time. Compaction later removes all but
+# the last value of each key. The other records describe the group itself: its generation and its
 # members. A coordinator that dies loses nothing: its successor reads the partition from the start.
 #
 # `LAG` is the end of the log minus the committed offset. It says nothing about records that were
-# skipped: a loop that loses records has a lag of 0.
+# skipped: a loop that loses records can have a lag of 0.
 #
 # ## A rebalance, and no crash
 #
-# A has processed all twelve records of two partitions, but has not committed yet: its loop commits
-# every hundred records. Now B joins the group. No process dies, and no request fails.
+# A has processed all twelve records of two partitions, but has committed nothing;
+# `auto.offset.reset` is `earliest`. Now B joins the group. No process dies, and no request fails.
 
 # %% 10-3 tags=["stub", "predict"]
 lab.predict("10-3")
@@ -263,14 +264,14 @@ display(outcome)
 lab.verdict("10-3", outcome)
 
 # %% [markdown]
-# B starts from the committed offset, but there is none. With the eager strategy `range`, even A
-# repeats its work: every member gives up all its partitions, and A gets one back as if it were new.
-# With `"cooperative-sticky"`, only the partition that moves is repeated.
+# There is no committed offset, so B starts at 0 (`earliest`). With the eager strategy `range`, even
+# A repeats its work: every member gives up all its partitions, and A gets one back as if it were
+# new. Try `"cooperative-sticky"`: only the partition that moves is repeated.
 #
 # `on_revoke` is called before the partition moves, while a commit is still accepted: set
-# `commits_in_on_revoke = True`. `on_assign` and `on_lost` come too late: by then the partition has,
-# or may have, another owner. A member that was removed while it was stalled gets `on_lost`, and its
-# commits are refused.
+# `commits_in_on_revoke = True`. `on_assign` and `on_lost` come too late: another member may own the
+# partition by then. A member that was removed while it was stalled gets `on_lost`, and its commits
+# are refused.
 #
 # ## Remember what was done
 #
@@ -320,9 +321,9 @@ lab.verdict("10-4", outcome)
 # To survive a crash, the id must be stored **with the effect, in one step**: in a row whose primary
 # key is the order's id, with an `INSERT … ON CONFLICT DO NOTHING`, or by a payment service that
 # accepts an idempotency key. Then the second attempt changes nothing, although records are still
-# processed at least once. The id must come from the business. The producer's id and sequence number
-# never reach a consumer, and `(topic, partition, offset)` recognizes a repeated read but not a
-# second copy.
+# processed at least once. Use an id of the business. The producer's id and sequence number never
+# reach a consumer, and `(topic, partition, offset)` recognizes a repeated read but not a second
+# copy.
 #
 # ## Away for too long
 #
@@ -372,7 +373,7 @@ lab.verdict("10-5", outcome)
 #
 # The same happens when the *offsets* expire, `offsets.retention.minutes` (7 days) after the group
 # becomes empty. A service that was off for longer starts as a new group (Deeper: Where a consumer
-# starts). For a ledger choose `earliest`, or fail: `none` in Java, `error` in librdkafka.
+# starts). For a ledger, fail: `none` in Java, `error` in librdkafka.
 #
 # ## The topic is created again
 #
@@ -454,16 +455,16 @@ lab.verdict("10-7", outcome)
 
 # %% [markdown]
 # The answer is the *first* offset whose timestamp is not earlier than yours. From there you read in
-# log order, and the timestamps no longer matter. So a replay by time may read too much, but it
-# misses nothing that follows. Filter by the event's own time, and make your effects safe to repeat.
-# A timestamp later than all others has no offset, and what happens then depends on the client: this
+# log order, and the timestamps no longer matter. So a replay by time may read earlier records, but
+# it misses no later ones. Filter by the event's own time, and make your effects safe to repeat. A
+# timestamp later than all others has no offset, and what happens then depends on the client: this
 # one goes to the end.
 #
 # ## Read the code that did it
 #
-# First comes the Java client's auto-commit rule: `auto` is called in each poll, and it commits
-# *positions*. Then see what the coordinator checks before it accepts a commit. Look for a
-# comparison with the offset that it already has.
+# First comes the engine's version of Java's auto-commit: each poll commits *positions* before it
+# fetches. Then see what the coordinator checks before it accepts a commit: it compares nothing with
+# the offset that it already has.
 
 # %% code tags=["read"]
 from engine.client.consumer.commits import Commits
@@ -477,9 +478,9 @@ lab.show(Commits.auto, check_commit, Offsets.apply)
 #
 # Write the loop that your own service uses, or one of these, and crash it: commit before the work;
 # commit every five records; work in a `ThreadPoolExecutor`; `try` and `except` around `process`
-# with a commit after it; `seek` back to a record that failed. Besides the crashes, processing fails
-# once for one record, the work is slow, a second application joins, and the process freezes for a
-# while. The picture shows the worst moment.
+# with a commit after it; `seek` back to a record that failed. Besides crashing it, the test makes
+# one record fail once, slows the work, adds a second application, and freezes the process. The
+# picture shows the worst moment.
 
 
 # %% break-it tags=["live"]
@@ -499,8 +500,7 @@ def mine(consumer, topic, process):
 lab.crash_test(mine, eng, promise="at least once")
 
 # %% [markdown]
-# An exception that is caught but not handled loses its record as soon as a later record is
-# committed.
+# An exception that is caught but not handled loses its record at the next commit.
 #
 # ## Your turn
 #
@@ -821,23 +821,31 @@ virtual_runs.expiry(minutes=1)
 # ## Deeper: Replay
 #
 # A consumer reads again from the beginning, from an offset, from a time, or as another group. See
-# what each of these does to the original group. Finally, an administrator moves the group's offset,
-# and the group's next member reads everything again.
+# what each of these does to the original group. Finally, an administrator moves the group's offset
+# with Kafka's own tool, and the group's next member reads everything again.
 
 # %% replays tags=["both"]
+from kit.drawings.chart import Chart
 from lessons.nb10_offsets import scenes
 
-display(lab.both(scenes.replays))
+curves = {}
+
+
+def replays(cluster):
+    return scenes.replays(cluster, curves)
+
+
+display(lab.both(replays))
+display(Chart("The lag of the replay", curves, "seconds", "records"))
 lab.both(scenes.effects)
 
 # %% [markdown]
 # `seek` moves one consumer's position and nothing else. An administrator can move the group's
-# offsets, but only while the group has no member: otherwise the coordinator refuses the request
-# (`UNKNOWN_MEMBER_ID`). The tool for this is `kafka-consumer-groups --reset-offsets`. A new group
-# leaves all other groups as they are.
+# offsets, but only while the group has no member. Without `--execute`, the tool only shows what it
+# would do. A new group leaves all other groups as they are.
 #
 # Watch a replay's lag: it has to fall, and how fast it falls tells you when the replay will end. If
-# half of the lag is left after 10 minutes, expect 10 more.
+# half of the lag is left after 10 minutes, expect about 10 more.
 #
 # In the second table, five payments and a copy of one, which the producer's application sent, are
 # processed twice (the producer's `enable.idempotence` is off). One handler adds to a sum, one
@@ -869,12 +877,14 @@ lab.both(scenes.maintenance)
 
 # %% [markdown]
 # Subscribing writes no offset, and reading changes nothing in the topic: the position moves with
-# each poll, and with auto-commit off, the lag stays the same. The `client.id` names the member in
-# the group, in the broker's log, and in quotas. `close` leaves the group at once, and commits only
-# with auto-commit on. A member that dies is removed only after its session timeout. A commit writes
-# one record to `__consumer_offsets`; the row shows it decoded. The topic is compacted and has 50
-# partitions by default (five here). The record survives the consumer and the coordinator: even
-# after a broker is killed, the group continues from that offset.
+# each poll, and with auto-commit off, the lag stays the same. Three names are easily mixed up: the
+# `group.id` says whose offsets these are, and you choose it; the `client.id` names a process in the
+# broker's log and in quotas; the member id is new at each join, and the coordinator makes it.
+# `close` leaves the group at once, and commits only with auto-commit on. A member that dies is
+# removed only after its session timeout. A commit writes one record to `__consumer_offsets`; the
+# row shows it decoded. The topic is compacted and has 50 partitions by default (five here). The
+# record survives the consumer and the coordinator: even after a broker is killed, the group
+# continues from that offset.
 #
 # The second table shows that readers may be stopped for maintenance. The producer does not notice,
 # the records wait in the log, and the group continues where it stopped, unless retention has
@@ -883,9 +893,9 @@ lab.both(scenes.maintenance)
 # %% [markdown]
 # ## Deeper: A record that cannot be processed
 #
-# Ten records have one key, and the handler fails on the fourth. There are six ways to continue.
-# Then see what can go wrong along the way: a partition waits, a dead letter is refused, or a dead
-# letter is copied back.
+# Ten records share a key, and the handler fails on the fourth. Try six ways to continue. Then see
+# what can go wrong along the way: a partition waits, a dead letter is refused, or a dead letter is
+# copied back.
 
 # %% poison tags=["both"]
 from lessons.nb10_offsets import failures, sick_service
@@ -1043,8 +1053,8 @@ batches.inserts(rows=300)
 # ## Deeper: Keep polling
 #
 # `max.poll.interval.ms` (five minutes by default) is how long a member may go without a poll before
-# it leaves by itself. Here the interval is 4 s, and the work on one batch takes 6 s. It is done
-# once in one piece, and once with the partition paused and polls in between.
+# it leaves by itself. Here the interval is 4 s, and the work on one batch takes 6 s. The work is
+# done twice: in one piece, and with the partition paused and polls in between.
 
 # %% keep-polling tags=["both"]
 from lessons.nb10_offsets import membership
@@ -1094,9 +1104,9 @@ lab.both(load.live_reader)
 # librdkafka the setting is called `socket.timeout.ms`, and its default is 60 s.
 #
 # Without a quota, a replay takes all it can get. Here the old records are in the page cache, and
-# the live reader loses milliseconds at most. In production, old records often come from disk, and
-# the live readers need the disk as well. A `consumer_byte_rate` quota on the replay's `client.id`
-# holds the replay back.
+# the live reader shows no slowdown. In production, old records often come from disk, and the live
+# readers need the disk as well. A `consumer_byte_rate` quota on the replay's `client.id` holds the
+# replay back.
 
 # %% [markdown]
 # ## Deeper: Source check

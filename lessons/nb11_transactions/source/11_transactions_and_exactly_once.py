@@ -70,7 +70,7 @@ lab.verdict("11-1", outcome)
 # %% [markdown]
 # Idempotence does not help here. It removes the copies that a producer's own retries would make,
 # but the second debit is a new record from another producer. No order of the three writes is safe
-# either. Try the other values of `crash_after`.
+# either. Try the other values of `crash_after`. Committing first would lose the transfer instead.
 #
 # ## A transfer whose teller dies
 #
@@ -119,6 +119,42 @@ outcome = lab.both(teller_dies)
 display(outcome)
 lab.verdict("11-2", outcome)
 
+# %% [markdown]
+# Nothing was rolled back. The lost debit stays in the log, followed by an ABORT **marker**. When
+# the second teller started, it called `init_transactions`. One broker, the coordinator of that
+# name, found the open transaction and asked the partition's leader to write the marker. A commit
+# puts a COMMIT marker into each partition of the transaction. Markers take up offsets, but no
+# reader gets a marker, so gaps in the offsets are normal.
+#
+# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the
+# *client* skips their records. A client with `read_uncommitted` gets those records.
+# `read_uncommitted` is the default in the Java client and in Kafka's tools, but confluent-kafka's
+# default is `read_committed`.
+#
+# ## The same transfer, step by step
+#
+# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the
+# id's state in an internal topic, `__transaction_state`. The panel below shows the whole story in
+# virtual time, with the id *transfer*: *app* dies after the debit, and *app-2* makes the whole
+# transfer. It opens at the decision. Click the panel; then the arrow keys step through the story,
+# and Home goes back to the start.
+#
+# In the panel, `p0 e2` is a producer id and an epoch, HW is the high watermark, and LSO is the last
+# stable offset (next section).
+#
+# What *app-2* does:
+#
+# 1. It calls `init_transactions` to ask the coordinator for its producer id and **epoch**. The
+#    transaction that *app* left open is aborted.
+# 2. It debits Alice, in partition 0. Before the record is accepted, the coordinator writes down
+#    that this partition takes part, and the state is now *Ongoing*. The record goes into the log at
+#    once. The same happens for Bob, in partition 1.
+# 3. It adds the group's offset to the transaction, as a record in `__consumer_offsets`, here in
+#    partition 7.
+# 4. It commits. Once the coordinator's *PrepareCommit* is replicated, the outcome is fixed.
+# 5. The coordinator sends a marker to each of the three partitions, and readers downstream
+#    get the records. Then the coordinator writes *CompleteCommit*.
+
 # %% watch tags=["read"]
 from kit.transaction_panel import producers
 
@@ -133,43 +169,6 @@ panel.jump("PrepareCommit")
 panel
 
 # %% [markdown]
-# Nothing was rolled back. The lost debit stays in the log for good, followed by an ABORT
-# **marker**. When the second teller started, it called `init_transactions`. The coordinator found
-# the open transaction and had the partition's leader write the marker. A commit puts a COMMIT
-# marker into each partition of the transaction. Markers take up offsets, but no reader gets a
-# marker, so gaps in the offsets are normal.
-#
-# A Fetch answer carries a list of aborted transactions (producer id and first offset), and the
-# *client* skips their records. A client with `read_uncommitted` gets those records.
-# `read_uncommitted` is the default in the Java client and in Kafka's tools, but confluent-kafka's
-# default is `read_committed`.
-#
-# ## The same transfer, step by step
-#
-# The broker that looks after a `transactional.id` is its **transaction coordinator**. It keeps the
-# id's state in an internal topic, `__transaction_state`. The panel above shows the whole story in
-# virtual time, with the id *transfer*: *app* dies after the debit, and *app-2* makes the whole
-# transfer. The panel opens at the decision. Click the panel; then the arrow keys step through the
-# story, and Home goes back to the start.
-#
-# In the panel, `p0 e2` is a producer id and an epoch, HW is the high watermark, and LSO is the
-# offset where a reader with read_committed has to stop for now. An id is in *PrepareEpochFence*
-# while its next instance ends the transaction that the previous one left open. An id is *Dead* when
-# it is forgotten.
-#
-# What *app-2* does:
-#
-# 1. It calls `init_transactions` to ask the coordinator for its producer id and **epoch**. The
-#    transaction that *app* left open is aborted.
-# 2. It debits Alice, in partition 0. Before the record is accepted, the coordinator writes down
-#    that this partition takes part, and the state is now *Ongoing*. The record goes into the log at
-#    once. The same happens for Bob, in partition 1.
-# 3. It adds the group's offset to the transaction, as a record in `__consumer_offsets`, here in
-#    partition 7.
-# 4. It commits. The coordinator writes *PrepareCommit*. From here on, the outcome is fixed.
-# 5. The coordinator has a marker written into each of the three partitions, and readers downstream
-#    get the records. Then the coordinator writes *CompleteCommit*.
-#
 # ## Behind an open transaction
 #
 # Partition 0 gets five entries, in this order: *before*, written without a transaction; *held*, in
@@ -217,8 +216,8 @@ lab.verdict("11-3", outcome)
 
 
 # %% late-commit tags=["read"]
-# Move commit_after_s past timeout_s: for how long do readers wait?
-def late_commit(commit_after_s=5, timeout_s=20):
+# Move both: which of them decides how long readers wait?
+def late_commit(commit_after_s=40, timeout_s=20):
     world = film.bank()
     producers.start(world, "app", "transfer", {"transaction.timeout.ms": timeout_s * 1000})
     producers.act(world, "begin", "app")
@@ -247,13 +246,13 @@ lab.slider(late_commit, commit_after_s=range(1, 51), timeout_s=(5, 10, 20, 40))
 # So one slow producer holds up every such reader of the partition. Their lag grows, although
 # nothing is wrong with them. The wait ends after `transaction.timeout.ms` (60 s by default; at most
 # the broker's `transaction.max.timeout.ms`, which is 15 minutes). The coordinator then aborts the
-# transaction, and refuses a later commit. It checks for timed-out transactions every 10 s (see the
-# sliders), so readers may wait up to 10 s longer.
+# transaction, and refuses a later commit. It checks for timed-out transactions every 10 s, so
+# readers may wait up to 10 s longer.
 #
 # ### What an engineer sees
 #
-# The id *till-7* has an open transaction. Below is what Kafka's own tool reports about it, followed
-# by what its coordinator logged.
+# The id *till-7* has an open transaction. Below is what Kafka's own tool reports about it; its
+# coordinator logged only the start.
 
 # %% at-work tags=["live"]
 cluster = lab.real() or lab.engine(settings=lab.BRISK)
@@ -269,9 +268,9 @@ lab.broker_log(cluster, in_the_log.coordinator_of(cluster, "till-7"), "till-7")
 
 # %% [markdown]
 # The transaction is *Ongoing*, in two partitions, and has been open for `TransactionDurationMs`. If
-# readers are stuck, look for the transaction that has been open the longest. (A transaction that no
-# coordinator knows about is another matter; see [A transaction that
-# hangs](#Deeper:-A-transaction-that-hangs).)
+# readers are stuck, `list --duration-filter 60000` names every transaction that has been open for
+# over a minute. (A transaction that no coordinator knows about is another matter; see [A
+# transaction that hangs](#Deeper:-A-transaction-that-hangs).)
 #
 # ## The first teller wakes up
 #
@@ -323,15 +322,13 @@ lab.verdict("11-4", outcome)
 # `transactional.id` rose. The coordinator and each partition refuse a lower epoch. The first teller
 # is **fenced**: its error is fatal, and it must shut down.
 #
-# What if `second_id` is `"teller-2"`? Set it, and look at both commits and at the debits: a
-# successor must have the same name.
+# What if `second_id` is `"teller-2"`? Set it, and look at both commits and at the debits.
 #
-# In a consumer group, a partition may also move to *another* instance, which has its own name and
-# so does not fence the first one. In that case the group helps: `send_offsets_to_transaction` takes
-# the consumer's group metadata, and the group's coordinator refuses a member from an old generation
-# (KIP-447). So one name for each instance is enough. The first teller above sends no offsets, so
-# only its name protects the accounts. With offsets, a stable name buys a quick recovery: an open
-# transaction ends at once.
+# In a consumer group, a partition may also move to another live instance, whose name differs and so
+# fences no other producer. Then the group helps: `send_offsets_to_transaction` takes the consumer's
+# group metadata, and the group's coordinator refuses an old generation (KIP-447). So each instance
+# needs a name, not each input partition. The first teller above sends no offsets, so only its name
+# stops it. With offsets, a stable name buys a quick recovery: an open transaction ends at once.
 #
 # ## A crash at every step
 #
@@ -467,7 +464,8 @@ display(outcome)
 # ## Read the code that did it
 #
 # Below is what the coordinator does with a commit or an abort, and with a producer that starts
-# again under the same id. The LSO's rule follows.
+# again under the same id; EPOCH_BUMPED means that a commit raises the epoch, too (*Deeper: Names,
+# ids and epochs*). The LSO's rule follows.
 
 # %% code tags=["read"]
 from engine.coordinators.transactions import requests
@@ -665,10 +663,10 @@ display(lab.both(scenes.identities), lab.both(scenes.refused))
 
 # %% [markdown]
 # The application chooses the name. The coordinator assigns an id and an epoch, and keeps both for
-# the name, however often the process starts. Under protocol 2 (`transaction.version=2`), every
-# commit and abort raises the epoch as well, so a late request carries an old epoch. If a
-# transaction is open when the producer starts, the epoch rises twice: the abort raises it, and then
-# the new start does.
+# the name, however often the process starts. Under protocol 2 (`transaction.version=2`), which the
+# engine's own producer speaks and confluent-kafka does not yet, every commit and abort raises the
+# epoch as well, so a late request carries an old epoch. If a transaction is open when the producer
+# starts, the epoch rises twice: the abort raises it, and then the new start does.
 #
 # The second table shows calls that the client or the broker refuses. Only a producer with a name
 # has transactions, and idempotence is part of a transaction, so it cannot be turned off. In Spring,
@@ -911,19 +909,19 @@ outcome
 # %% [markdown]
 # A transaction, large or small, pays once for the requests to the coordinator, for the
 # coordinator's records, and for the markers. So with ten times as many records, the rate is several
-# times as high, until the records themselves take up most of the time. The price is that the first
-# record of a large transaction waits for the last one, that is, for as long as the transaction
-# takes.
+# times as high; on the engine, the records themselves take up most of the time in the end. The
+# price is that the first record of a large transaction waits for the last one, that is, for as long
+# as the transaction takes.
 
 # %% reading tags=["both"]
 display(lab.both(costs.reading), lab.both(costs.waiting))
 
 # %% [markdown]
-# Filtering costs a reader next to nothing: the reader compares a producer's id with a short list.
-# (The factor is near 1, and differs from run to run on a busy machine.) What readers do feel is the
-# wait: in the second table, a plain record comes after a transaction that is held open for some
-# time. A reader with read_uncommitted gets the plain record in the meantime. So a transaction's
-# length is part of the latency for everyone who writes to the same partition.
+# Filtering costs a reader little: it compares a producer's id with a short list. (The factor
+# differs from run to run, and is higher on the engine.) What readers do feel is the wait: in the
+# second table, a plain record comes after a transaction that is held open for some time. A reader
+# with read_uncommitted gets the plain record in the meantime. So an open transaction delays every
+# later record in its partition for read_committed readers.
 #
 # ## Deeper: Kafka Streams
 #

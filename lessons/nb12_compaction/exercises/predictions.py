@@ -157,9 +157,9 @@ PREDICTIONS = (
     ),
     Prediction(
         "12-2",
-        "The offsets 0 to 8 were made 300, 290 | 280, 5 | 200, 190 | 180, 170 | 160 minutes ago; "
-        "a bar is the end of a segment. retention.ms is an hour. Which offset is the first one "
-        "of the log after the broker has looked?",
+        "The records at offsets 0 to 8 are 300, 290 | 280, 5 | 200, 190 | 180, 170 | 160 minutes "
+        "old; a bar ends a segment. retention.ms is an hour. What is the first offset of the log "
+        "after the next check?",
         form="an offset",
         tempting="3",
         settle=lambda seen: seen["first offset"],

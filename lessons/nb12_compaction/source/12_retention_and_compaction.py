@@ -17,7 +17,7 @@
 # **Time:** {minutes}. Python alone is enough; if real Kafka is available, most runs happen on both
 # the engine and Kafka.
 #
-# ## A limit of size
+# ## A size limit
 #
 # A partition is a series of *segments*, files of records; only the last one, the *active* segment,
 # is written to (lesson 02). `retention.bytes` limits a partition's bytes; by default there is no
@@ -78,8 +78,9 @@ lab.verdict("12-1", outcome)
 # the file names show which segment has it. A fetch stops at the end of that segment.
 #
 # `internal.segment.bytes` makes segments small enough for a lesson. The official `segment.bytes` is
-# 1 GiB by default, and cannot be less than 1 MiB. Here is what you see at work: the topic, a line
-# from the broker's log, and the files that are left. Choose a segment in the panel, then a batch.
+# 1 GiB by default, and cannot be less than 1 MiB. Here is an operator's view: the topic, a line
+# from the broker's log (on the engine, from its trace), and the files that remain. Choose a segment
+# in the panel, then a batch.
 
 # %% watch-files tags=["live"]
 cluster = lab.engine(settings=lab.BRISK)
@@ -90,7 +91,7 @@ display(lab.broker_log(cluster, leader, "deleted orders-0", last=2))
 lab.segments(cluster, "orders")
 
 # %% [markdown]
-# ## A limit of time
+# ## A time limit
 #
 # `retention.ms` is a week by default. In the next run it is an hour. A segment holds two records.
 # In log order, the records' ages in minutes are 300 and 290, then 280 and 5, then 200 and 190, then
@@ -132,27 +133,25 @@ lab.verdict("12-2", outcome)
 
 # %% [markdown]
 # A segment is as old as the *newest* timestamp in it, so the record from five minutes ago keeps the
-# one beside it. And a log has no holes at its beginning: deletion stops at the first segment that
-# stays, so everything after it stays too. With 270 in place of 5, every segment is old. Then all of
-# them go, even the active one: the broker starts a new segment first. A timestamp in the future
-# (try -50) keeps its segment until that time has come and the retention has passed.
+# one beside it. Deletion stops at the first segment that stays, so everything after it stays too.
+# With 270 in place of 5, every segment is old. Then all of them go, even the active one: the broker
+# starts a new segment first. A timestamp in the future (try -50) keeps its segment until that time
+# has come and `retention.ms` has passed after it.
 #
-# So a record with a true timestamp is kept for `retention.ms` or longer. But this is not a promise:
-# the clock is the record's own, and a record whose timestamp is already old when it is written can
-# go within minutes. A quiet topic's active segment ends only after `segment.ms` (a week by
-# default), so a record can reach twice that age.
+# So a record is kept for `retention.ms` or longer only if its timestamp is true: one that is
+# already old when it is written can go within minutes. A quiet topic's active segment ends only
+# after `segment.ms` (also a week by default), so a record can stay for almost two weeks.
 #
 # ## The last value of each key
 #
-# With `cleanup.policy=compact` the broker's *cleaner* removes a record when a later one has the
+# With `cleanup.policy=compact` the broker's *cleaner* may remove a record once a later one has the
 # same key. Here each segment holds two records. Nine records are written, at offsets 0 to 8:
 #
 # | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 # |---|---|---|---|---|---|---|---|---|
 # | a=1 | b=1 | a=2 | c=1 | b=2 | a=3 | d=1 | d=2 | c=2 |
 #
-# `min.cleanable.dirty.ratio` is 1 at first, which keeps the cleaner away, as the next section
-# explains. Then the ratio is set to 0, and the cleaner cleans everything that it may touch.
+# At first the cleaner is kept away. Then it cleans everything that it may touch.
 
 # %% 12-3 tags=["stub", "predict"]
 lab.predict("12-3")
@@ -197,14 +196,14 @@ lab.verdict("12-3", outcome)
 #
 # ## When a pass begins
 #
-# A pass reads the log from its beginning, so it should be worth the cost. The part that was cleaned
-# before is *clean*; the closed segments after it are *dirty*. The cleaner begins when the share of
-# dirty bytes, the *dirty ratio*, is above `min.cleanable.dirty.ratio` (0.5).
+# A *pass* of the cleaner rewrites the log from its beginning, which is costly. The part that was
+# cleaned before is *clean*; the closed segments after it are *dirty*. The cleaner compares the
+# share of dirty bytes, the *dirty ratio*, with `min.cleanable.dirty.ratio` (0.5).
 #
-# The next run is a simulation. Sixteen users are written, in four segments of four records. These
-# segments are cleaned, but nothing is removed, since each key occurs once. Then the first four
-# users are written again and again. Each round fills one more segment, and the cleaner has three
-# seconds to begin.
+# The next run is a simulation. Seventeen users are written: four segments of four records, and one
+# record in the active segment. The four are cleaned, but nothing is removed, since each key occurs
+# once. Then the first four users are written again and again. Each round fills one more segment,
+# and the cleaner has three seconds to begin.
 
 # %% 12-4 tags=["stub", "predict"]
 lab.predict("12-4")
@@ -246,15 +245,15 @@ panel
 # however little is dirty (*Deeper: Lags*).
 #
 # The panel shows the same world. Step through it with the timeline's arrows. The pass first reads
-# the dirty part and notes each key's last offset in its *offset map*. It then copies what stays
-# into a new file, and replaces the old segment with that file.
+# the dirty part and notes each key's last offset in its *offset map*. Then, from offset 0, it
+# copies what stays into new files and swaps them in.
 #
 # ## Tombstones
 #
 # A record without a value is a *tombstone*: it deletes its key. `delete.retention.ms` (a day by
-# default) sets how long a tombstone is kept after it has been cleaned. Here that time is 0. The log
-# has `anna=Rome`, `bert=Oslo`, `bert` without a value, `anna=Bern`, and `carl=Bonn` in the active
-# segment. The cleaner makes one pass.
+# default) sets how long a tombstone is kept once a pass has reached it. Here that time is 0. The
+# log has `anna=Rome`, `bert=Oslo`, `bert` without a value, `anna=Bern`, and `carl=Bonn` in the
+# active segment. The cleaner makes one pass.
 
 # %% 12-5 tags=["stub", "predict"]
 lab.predict("12-5")
@@ -326,7 +325,7 @@ lab.slider(slow_reader, delete_retention_s=(0, 10, 20, 40), pause_s=range(0, 56,
 
 # %% [markdown]
 # The first pass removes the value and keeps the tombstone. It writes a *delete horizon* (now plus
-# `delete.retention.ms`) into the batch, and sets the seventh bit of the batch's attributes. The
+# `delete.retention.ms`) into the batch, and sets the leftmost bit of the attributes above. The
 # first pass after that time drops the tombstone, but a pass begins only if there is something
 # dirty. The delay protects readers: one that has seen `Oslo` and takes longer than the delay to
 # reach the tombstone might never learn that bert is gone. So `delete.retention.ms` is how long a
@@ -380,23 +379,23 @@ lab.verdict("12-6", outcome)
 
 # %% [markdown]
 # The new service reads one record for each user, and the whole active segment. The topic is the
-# table's *changelog*. Kafka Streams keeps its state in such topics, and consumer groups keep their
-# offsets in one. The cost of a restore depends on the number of keys and on the dirty tail, not on
-# the history: the bytes do not grow with the changes. So large segments make a restart slow, which
-# is why Streams' changelogs have smaller ones. One code path serves both the restore and the
-# updates: read from the beginning, then continue with new records.
+# table's *changelog*. Kafka Streams backs up its state in such topics, and consumer groups keep
+# their offsets in one. The cost of a restore depends on the number of keys and on the dirty and
+# active segments, not on the history: the bytes do not grow with the changes. So large segments
+# make a restart slow, which is why Streams' changelogs have smaller ones. One code path serves both
+# the restore and the updates: read from the beginning, then continue with new records.
 #
-# ## A deletion, and two crashes
+# ## A deletion, and three crashes
 #
 # DeleteRecords moves the start of a log on request, however young its records are. The next run
-# uses three replicas and two crashes; in the end, a broker that was cut off returns.
+# uses three replicas and three crashes; in the end, a broker that was cut off returns.
 #
 # 1. A to F are on 101, 102 and 103, at offsets 0 to 5. Broker 101 leads.
 # 2. 101 is cut off and accepts x, y and z with acks=1, at offsets 6 to 8. It is killed. Another
 #    broker leads.
 # 3. G to L are written to the new leader, at offsets 6 to 11, with acks=all.
-# 4. The other follower is killed. DeleteRecords up to offset 10 is sent and acknowledged, so the
-#    log starts at 10.
+# 4. The other follower is killed and leaves the ISR. DeleteRecords below offset 10 is acknowledged,
+#    so the log starts at 10.
 # 5. The leader is killed at once. It starts again, leads again, and then 101 returns.
 
 # %% 12-7 tags=["stub", "predict"]
@@ -445,11 +444,11 @@ lab.verdict("12-7", outcome)
 # not the new log start, so the records came back without the epochs that would have shown 101 where
 # its history diverged.
 #
-# Nothing is lost that had not been deleted. But a deletion that was acknowledged can be undone by a
-# crash of all the in-sync replicas, and no log reports it. The tests of this project found this,
-# and Kafka 4.3.1 behaves the same way; `docs/findings.md` has the analysis. If a deletion matters,
-# for example by law, wait longer than `log.flush.start.offset.checkpoint.interval.ms`, and keep
-# more than one replica.
+# Only deleted records are affected. But a deletion that was acknowledged can be undone by a crash
+# of all the in-sync replicas, and no log reports it. The tests of this project found this, and
+# Kafka 4.3.1 behaves the same way; `docs/findings.md` has the analysis. If the law requires a
+# deletion, trust it only after `log.flush.start.offset.checkpoint.interval.ms`, and keep more than
+# one replica.
 #
 # ## Read the code that did it
 #
@@ -461,7 +460,7 @@ from engine.storage import retention
 from engine.storage.cleaner.log_to_clean import LogToClean, filthiest
 from engine.storage.cleaner.record_filter import RecordFilter
 
-lab.show(retention.deletable, LogToClean, filthiest, RecordFilter.left_of)
+lab.show(retention.deletable, LogToClean, filthiest, RecordFilter._kept)
 
 # %% [markdown]
 # ## Break it
@@ -499,9 +498,9 @@ print("a minute on:", ", ".join(virtual_runs.files(world, 101, "users")))
 # hints and then a solution.
 #
 # **12-8, how many segments go.** `segments` lists a log's closed segments and its active one,
-# oldest first, each as [bytes, minutes since its newest record]. A limit of -1 means no limit. How
-# many segments, starting with the oldest, does retention delete? The active one may go as well if
-# it holds records, and here it always does.
+# oldest first, each as [bytes, minutes since its newest record]. A limit of -1 means no limit, and
+# a segment exactly at the time limit stays. How many segments, starting with the oldest, does
+# retention delete? The active one may go as well if it holds records, and here it always does.
 #
 # **12-9, what is left.** `history` is a list of [offset, key, value]; a value of None is a
 # tombstone. The active segment begins at offset `active`. Nothing has been cleaned before. Return
@@ -577,14 +576,13 @@ lab.check("12-10", next_to_clean)
 # cleaned. Reading changes nothing. <i>Follow-up:</i> retention.ms is a day, and there are records
 # from last month. Why? <b>Weak:</b> "until it was read" or "seven days". <b>Good:</b> time, size,
 # compaction, whole segments. <b>Strong:</b> the newest timestamp of a segment, the active segment,
-# future timestamps, segment.ms. Evidence: <a href="#A-limit-of-time">A limit of time</a>.
+# future timestamps, segment.ms. Evidence: <a href="#A-time-limit">A time limit</a>.
 # </details>
 # <details><summary><b>2. How large can a topic become with retention.bytes?</b></summary>
 # Partitions × replicas × (retention.bytes + a segment), plus what arrives between two checks.
 # <i>Follow-up:</i> what happens when the disk is full? <b>Weak:</b> "retention.bytes." <b>Good:</b>
 # per partition. <b>Strong:</b> the extra segment, the check interval, and that a full disk takes
-# the log directory offline and deletes nothing. Evidence: <a href="#A-limit-of-size">A limit of
-# size</a>.
+# the log directory offline and deletes nothing. Evidence: <a href="#A-size-limit">A size limit</a>.
 # </details>
 # <details><summary><b>3. What does compaction guarantee?</b></summary>
 # Order and offsets stay; at least the last value of each key stays; a reader that reads from the
@@ -594,9 +592,10 @@ lab.check("12-10", next_to_clean)
 # Evidence: <a href="#The-last-value-of-each-key">The last value of each key</a>.
 # </details>
 # <details><summary><b>4. How do you delete one user's data from a compacted topic?</b></summary>
-# With a tombstone for the key; then two passes and delete.retention.ms must go by, and the active
-# segment must have ended. max.compaction.lag.ms bounds that time. <i>Follow-up:</i> and on the
-# followers, in mirrors, in backups? <b>Weak:</b> "send null." <b>Good:</b> tombstone and cleaner.
+# With a tombstone for the key. Once its segment has ended, one pass removes the values, and
+# another, after delete.retention.ms, the tombstone. max.compaction.lag.ms bounds the first pass.
+# <i>Follow-up:</i> and on the followers, in mirrors, in backups? <b>Weak:</b> "send null."
+# <b>Good:</b> tombstone and cleaner.
 # <b>Strong:</b> the time until the bytes are gone, file.delete.delay.ms, and the readers' copies.
 # Evidence: <a href="#Tombstones">Tombstones</a>.
 # </details>
@@ -658,7 +657,7 @@ def python_table(cluster):
         consumer.assign(place)
         while consumer.position(place)[0].offset < len(history) and time.monotonic() < until:
             message = consumer.poll(1.0)
-            if not message:  # also: if message is None
+            if not message:
                 continue
             key, value = message.key().decode(), message.value()
             if value is None:
@@ -775,8 +774,9 @@ for name, curve in curves.items():
 
 # %% [markdown]
 # By default segments end by time as well: `log.roll.ms` is unset, but `log.roll.hours` is 168. So a
-# slow topic keeps records for up to two weeks. An example in print, in which a 1 GB segment fills
-# in ten days and retention of seven days keeps records for 17 days, needs a longer `segment.ms`.
+# slow topic keeps records for up to two weeks (the chart looks once a day). An example in print, in
+# which a 1 GB segment fills in ten days and retention of seven days keeps records for 17 days,
+# needs a longer `segment.ms`.
 
 # %% [markdown]
 # ## Deeper: Limits and defaults
@@ -900,9 +900,9 @@ lab.both(scenes.transactions)
 # %% [markdown]
 # An aborted record replaces nothing: `a=1` stays and `a=2` goes, so not even `read_uncommitted`
 # sees `a=2`. A transaction's marker stays as long as any of its records. The first pass that finds
-# none of them writes the delete horizon into the marker's batch (the first of the seven bits), and
-# the marker goes `delete.retention.ms` later, like a tombstone. The cleaner goes only up to the
-# last stable offset, so it touches nothing in an open transaction.
+# none of them writes the delete horizon into the marker's batch (the leftmost bit again), and the
+# marker goes `delete.retention.ms` later, like a tombstone. The cleaner goes only up to the last
+# stable offset, so it touches nothing in an open transaction.
 
 # %% [markdown]
 # ## Deeper: Delete records

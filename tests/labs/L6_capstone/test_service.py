@@ -58,7 +58,7 @@ def test_a_budget_that_is_used_up_is_zero() -> None:
     late = service.Sample(1, readable=100, counted=50)
     good = service.Sample(2, readable=100, counted=100)
     text = str(Day(samples=[late, good, good, good, good]))
-    assert text.endswith("allows 1.0, so 0.0 of the budget is left")
+    assert text.endswith("allows 1.0, so 0.0 samples are left")
 
 
 @pytest.mark.spark

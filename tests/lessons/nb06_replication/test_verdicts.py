@@ -15,7 +15,7 @@ from tests.lessons.verdicts import seen_by, settled
 @pytest.mark.parametrize(
     ("exercise_id", "cell", "mutant", "answer"),
     [
-        ("06-2", "slow-follower", "ignore-a-laggard", "101 102"),
+        ("06-2", "slow-follower", "ignore-a-laggard", "c"),
         ("06-15", "eligible", "unclean-restart-forgotten", "102"),
     ],
 )

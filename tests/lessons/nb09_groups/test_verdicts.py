@@ -94,20 +94,12 @@ def test_a_place_that_is_kept_decides_who_reads_after_a_restart(
     assert settled("09-14", seen) == letter
 
 
-@pytest.mark.parametrize(
-    ("waits", "rebalances", "partitions", "letter"),
-    [(20, 0, "the same", "d"), (20, 2, "other", "a"), (0, 2, "the same", "b"), (0, 2, "other", "c"),
-     (0, 0, "the same", "")],
-)  # fmt: skip
-def test_a_restart_is_settled_by_its_rebalances_and_by_what_waits(
-    waits: int, rebalances: int, partitions: str, letter: str
-) -> None:
+def test_a_restart_is_settled_by_the_rebalances_of_each_group() -> None:
     seen = {
-        "static-long › records that wait": waits,
-        "static-long › rebalances that A took part in": rebalances,
-        "static-long › B is back with": f"a new member id, {partitions} partitions",
-    }
-    assert settled("09-5", seen) == letter
+        f"{kind} › rebalances that A took part in": count
+        for kind, count in (("dynamic", 3), ("static-long", 1), ("static-short", 2))
+    } | {"static-long › records that wait": 20}
+    assert settled("09-5", seen) == "1 2 3"
 
 
 def test_shares_with_an_idle_worker_are_explained_by_it() -> None:
