@@ -138,7 +138,7 @@ display(outcome, Chart(title, curves, "place in the read", "number"))
 lab.verdict("02-2", outcome)
 
 # %% [markdown]
-# Within each partition, the numbers rise; across the topic, they do not. The consumer got the one
+# Within each partition, the numbers rise; across the topic, they do not. The consumer got one
 # partition's records, then another's, in no fixed order. Offsets do not help: every partition
 # starts at 0, so offsets cannot show which of two records in different partitions came first.
 # Records that must stay in order belong in one partition (lesson 03 shows how a key ensures that).

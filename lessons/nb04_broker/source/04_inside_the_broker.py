@@ -354,12 +354,12 @@ lab.slider(handlers_or_disk, handlers=(4, 8, 16, 32, 64), slow_ms=(3, 10, 30, 10
 
 # %% [markdown]
 # A handler that waits for a disk takes nothing else from the queue. Eight such requests at the same
-# moment occupy all eight, and everything waits, including requests for other partitions. The mean
-# hides this. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have nothing to
-# do; the usual alarms are at 20 % and 10 %. Those thresholds suit requests of one kind (the lower
-# curve). With a few slow requests, the queue gets long even though handlers are idle half of the
-# time. A real queue holds 500 requests (`queued.max.requests`); when it is full, network threads
-# stop reading.
+# moment occupy all handlers, and everything waits, including requests for other partitions. The
+# mean hides this. `RequestHandlerAvgIdlePercent` is the share of time in which handlers have
+# nothing to do; the usual alarms are at 20 % and 10 %. Those thresholds suit requests of one kind
+# (the lower curve). With a few slow requests, the queue gets long even though handlers are idle
+# half of the time. A real queue holds 500 requests (`queued.max.requests`); when it is full,
+# network threads stop reading.
 #
 # ### In which stage is the time?
 #

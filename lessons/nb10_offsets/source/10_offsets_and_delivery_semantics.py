@@ -145,9 +145,9 @@ panel
 # ## Two positions
 #
 # A consumer has a **position**, and its group has a **committed offset**. In the next run a
-# consumer without auto-commit reads six records and commits
-# 6. Then a commit of 2 reaches the coordinator, for example a late retry. The consumer polls again.
-# Later it is closed, and another one starts.
+# consumer without auto-commit reads six records and commits offset 6. Then a commit of 2 reaches
+# the coordinator, for example a late retry. The consumer polls again. Later it is closed, and
+# another one starts.
 
 # %% 10-2 tags=["stub", "predict"]
 lab.predict("10-2")
