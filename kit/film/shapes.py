@@ -6,6 +6,7 @@ follow the reader's system for light or dark.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 PALETTE = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2")
@@ -51,3 +52,21 @@ def stripes(number: int, colour: str) -> str:
         'patternTransform="rotate(45)"><rect width="7" height="7" fill="var(--bg)"/>'
         f'<rect width="2" height="7" fill="{colour}" fill-opacity=".6"/></pattern>'
     )
+
+
+def coloured(
+    numbers: Iterable[int], full: str, hatched: str, edge: str = "", more: str = ""
+) -> str:
+    """Styles of two classes for each colour's number, as `k0` and `o0`: full, and hatched.
+
+    `edge` is the edge of what is hatched, its own colour by default; `more` are other styles.
+    """
+    used = sorted({*numbers})
+    styles = "".join(
+        f".{full}{at}{{fill:{PALETTE[at]};fill-opacity:.36;stroke:{PALETTE[at]}}}"
+        f".{hatched}{at}{{fill:url(#kio-still-{at});stroke:{edge or PALETTE[at]};"
+        "stroke-dasharray:4 3}"
+        for at in used
+    )
+    patterns = "".join(stripes(at, PALETTE[at]) for at in used)
+    return f"<style>{more}{styles}</style><defs>{patterns}</defs>"

@@ -87,7 +87,8 @@ def draw(shots: Sequence[Shot], look: Look) -> str:
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 34:.0f}" '
-            f'viewBox="0 0 {WIDTH} {y + 34:.0f}" role="img" aria-label="{escape(aloud)}">',
+            f'viewBox="0 0 {WIDTH} {y + 34:.0f}" style="max-width:100%;height:auto" '
+            f'role="img" aria-label="{escape(aloud)}">',
             f"<style>{STYLE}{SHAPES}</style>{look.shapes}",
             box(0.5, 0.5, WIDTH - 1, round(y) + 33, 10, "var(--bg)", "var(--line)"),
             text(18, 30, look.title, "big"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from kit.film.shapes import PALETTE, stripes, text
+from kit.film.shapes import PALETTE, coloured, text
 from kit.film.strip import LEFT, RIGHT, Small
 from kit.group_panel.scene import FREE, GIVEN, STALE, TARGET, TRAY, Member, Piece, Scene
 from kit.group_panel.text import state
@@ -25,14 +25,9 @@ ODD = ".kg{fill:none;stroke:var(--soft);stroke-dasharray:4 3}.kf{fill:none;strok
 
 def shapes(scenes: Sequence[Scene]) -> str:
     """The styles of the partitions."""
-    used = sorted({p.partition % len(PALETTE) for scene in scenes for p in scene.pieces})
-    styles = "".join(
-        f".p{at}{{fill:{PALETTE[at]};fill-opacity:.36;stroke:{PALETTE[at]}}}"
-        f".z{at}{{fill:url(#kio-still-{at});stroke:var(--bad);stroke-dasharray:4 3}}"
-        for at in used
-    )
-    hatched = "".join(stripes(at, PALETTE[at]) for at in used)
-    return f"<style>{ODD}{styles}</style><defs>{hatched}</defs>"
+    pieces = (piece for scene in scenes for piece in scene.pieces)
+    used = (piece.partition % len(PALETTE) for piece in pieces)
+    return coloured(used, "p", "z", edge="var(--bad)", more=ODD)
 
 
 def draw(scene: Scene) -> Small:

@@ -27,7 +27,18 @@ from kit.panel.recording import Recording
 from kit.panel.scene import Row, build
 from kit.panel.step_story import Caption
 
-KINDS = ("start", "", "write", "ack", "fault", "election", "parted", "truncation", "lost", "fork")
+BY_WEIGHT = (
+    "start",
+    "",
+    "write",
+    "ack",
+    "fault",
+    "election",
+    "parted",
+    "truncation",
+    "lost",
+    "fork",
+)
 """Kinds of steps, by weight."""
 OFFERED = dict.fromkeys(BUTTONS, "")
 
@@ -104,7 +115,7 @@ class Film(film.Film):
         return cls([one, other], merged, at, topic, partition)
 
     def weight(self, told: Caption) -> int:
-        return KINDS.index(told.mark)
+        return BY_WEIGHT.index(told.mark)
 
     def flights(self, take: int) -> list[Flight]:
         """A take's messages about the partition, also those in flight at the fork."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from kit.film.shapes import PALETTE, stripes, text
+from kit.film.shapes import PALETTE, coloured, text
 from kit.film.strip import LEFT, Small
 from kit.panel.scene import Cell, Row, Scene
 
@@ -24,14 +24,8 @@ LEGEND = "Bar: high watermark. Last digit: epoch. Hatched: not committed, as far
 
 def shapes(scenes: Iterable[Scene]) -> str:
     """The styles of the records, by epoch."""
-    rows = (row for scene in scenes for row in scene.rows)
-    used = sorted({cell.epoch % len(PALETTE) for row in rows for cell in row.cells})
-    styles = "".join(
-        f".k{at}{{fill:{PALETTE[at]};fill-opacity:.36;stroke:{PALETTE[at]}}}"
-        f".o{at}{{fill:url(#kio-still-{at});stroke:{PALETTE[at]};stroke-dasharray:4 3}}"
-        for at in used
-    )
-    return f"<style>{styles}</style><defs>{''.join(stripes(at, PALETTE[at]) for at in used)}</defs>"
+    cells = (cell for scene in scenes for row in scene.rows for cell in row.cells)
+    return coloured((cell.epoch % len(PALETTE) for cell in cells), "k", "o")
 
 
 def columns(scenes: Sequence[Scene]) -> range:

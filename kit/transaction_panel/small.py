@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from kit.film.shapes import PALETTE, box, stripes, text
+from kit.film.shapes import PALETTE, box, coloured, text
 from kit.film.strip import LEFT, RIGHT, Small
 from kit.transaction_panel.readers import GIVEN, HELD, SKIPPED
 from kit.transaction_panel.scene import Cell, Id, Row, Scene
@@ -19,7 +19,7 @@ LOG, PITCH, WIDE, HIGH, ROW, LANES = 138, 56, 52, 18, 22, 10
 CELLS_MOST = (RIGHT - LEFT - LOG) // PITCH
 ENDS = {"commit": "✓ COMMIT", "abort": "✕ ABORT"}
 READ = {GIVEN: "var(--good)", HELD: "var(--bad)", SKIPPED: "var(--line)"}
-LEGEND = "Black: high watermark. Violet: LSO. Below: read_uncommitted, then read_committed."
+LEGEND = "Violet line: LSO; the other: high watermark. Bars: read_uncommitted, read_committed."
 MARKERS = (
     ".tc{fill:var(--good);fill-opacity:.2;stroke:var(--good)}"
     ".ta{fill:var(--bad);fill-opacity:.2;stroke:var(--bad)}"
@@ -30,14 +30,8 @@ MARKERS = (
 def shapes(scenes: Sequence[Scene]) -> str:
     """The styles of the records, by producer id."""
     cells = (cell for scene in scenes for row in scene.rows for cell in row.cells)
-    used = sorted({_colour(cell) for cell in cells if cell.producer_id >= 0})
-    styles = "".join(
-        f".q{at}{{fill:{PALETTE[at]};fill-opacity:.36;stroke:{PALETTE[at]}}}"
-        f".w{at}{{fill:url(#kio-still-{at});stroke:{PALETTE[at]};stroke-dasharray:4 3}}"
-        for at in used
-    )
-    hatched = "".join(stripes(at, PALETTE[at]) for at in used)
-    return f"<style>{MARKERS}{styles}</style><defs>{hatched}</defs>"
+    used = (_colour(cell) for cell in cells if cell.producer_id >= 0)
+    return coloured(used, "q", "w", more=MARKERS)
 
 
 def draw(scene: Scene) -> Small:
