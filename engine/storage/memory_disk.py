@@ -24,6 +24,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from engine.plain import Plain
 from engine.storage.disk import refuse
 
 NEVER_FLUSHED = -1
@@ -36,12 +37,24 @@ class _File:
 
 
 class MemoryDisk:
-    """A `Disk` of bytearrays.  Pickles as it is; equal when the contents are."""
+    """A `Disk` of bytearrays; equal when the contents are.
+
+    `_directories` has for each directory the paths of all files below it.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
+        self._directories: dict[str, dict[str, None]] = {}
         self.full = False
         self.failure = ""
+
+    def __getstate__(self) -> Plain:
+        return {**self.__dict__, "_directories": {}}
+
+    def __setstate__(self, state: Plain) -> None:
+        self.__dict__.update(state)
+        for path in self._files:
+            self._list_below(path)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryDisk) and self._files == other._files
@@ -51,10 +64,10 @@ class MemoryDisk:
     def list(self, directory: str) -> list[str]:
         prefix = directory + "/" if directory else ""
         start = len(prefix)
-        return sorted({p[start:].split("/", 1)[0] for p in self._files if p.startswith(prefix)})
+        return sorted({path[start:].split("/", 1)[0] for path in self._below(directory)})
 
     def exists(self, path: str) -> bool:
-        return path in self._files or bool(_below(self._files, path))
+        return path in self._files or path in self._directories
 
     def size(self, path: str) -> int:
         return len(self._open(path).data)
@@ -67,7 +80,7 @@ class MemoryDisk:
             refuse(self)
         file = self._files.get(path)
         if file is None:
-            file = self._files[path] = _File()
+            file = self._put(path, _File())
         file.data += data
 
     def write(self, path: str, position: int, data: bytes) -> None:
@@ -84,31 +97,27 @@ class MemoryDisk:
     def replace(self, path: str, data: bytes) -> None:
         if self.full:
             refuse(self)
-        self._files[path] = _File(bytearray(data), len(data))
+        self._put(path, _File(bytearray(data), len(data)))
 
     def rename(self, old: str, new: str) -> None:
         if old in self._files:
-            self._files[new] = self._files.pop(old)
+            self._put(new, self._take(old))
             return
-        below = _below(self._files, old)
+        below = self._below(old)
         if not below:
             raise FileNotFoundError(old)
         for path in below:
-            self._files[new + path[len(old) :]] = self._files.pop(path)
+            self._put(new + path[len(old) :], self._take(path))
 
     def delete(self, path: str) -> None:
-        if self._files.pop(path, None) is None:
-            for each in _below(self._files, path):
-                del self._files[each]
+        for each in (path,) if path in self._files else self._below(path):
+            self._take(each)
 
     def flush(self, path: str) -> None:
-        if path in self._files:
-            below = [path]
-        else:
-            below = _below(self._files, path)
-            if not below:
-                raise FileNotFoundError(path)
-        for each in below:
+        paths = (path,) if path in self._files else self._below(path)
+        if not paths:
+            raise FileNotFoundError(path)
+        for each in paths:
             file = self._files[each]
             file.flushed = len(file.data)
 
@@ -131,7 +140,7 @@ class MemoryDisk:
                 zeros = ids.randint(0, unflushed - arrived) if ids.random() < 0.5 else 0
             lost += unflushed - arrived
             if file.flushed == NEVER_FLUSHED and not arrived + zeros:
-                del self._files[path]
+                self._take(path)
                 continue
             del file.data[kept + arrived :]
             file.data += bytes(zeros)
@@ -144,7 +153,28 @@ class MemoryDisk:
             raise FileNotFoundError(path)
         return file
 
+    def _below(self, directory: str) -> tuple[str, ...]:
+        return tuple(self._directories.get(directory, ()) if directory else self._files)
 
-def _below(files: dict[str, _File], directory: str) -> list[str]:
-    prefix = directory + "/" if directory else ""
-    return [path for path in files if path.startswith(prefix)]
+    def _put(self, path: str, file: _File) -> _File:
+        self._files[path] = file
+        self._list_below(path)
+        return file
+
+    def _list_below(self, path: str) -> None:
+        for directory in _directories_of(path):
+            self._directories.setdefault(directory, {})[path] = None
+
+    def _take(self, path: str) -> _File:
+        for directory in _directories_of(path):
+            below = self._directories[directory]
+            del below[path]
+            if not below:
+                del self._directories[directory]
+        return self._files.pop(path)
+
+
+def _directories_of(path: str) -> list[str]:
+    """Every directory that a file is in: `a` and `a/b` for `a/b/c`."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: number + 1]) for number in range(len(parts))]

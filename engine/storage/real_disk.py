@@ -202,13 +202,20 @@ class RealDisk:
             except FileNotFoundError:
                 if not create:
                     raise
-                self._make_directory(full)
-                descriptor = os.open(full, flags | os.O_CREAT, 0o644)
+                descriptor = self._create(full, flags)
                 self._unflushed[path] = NEVER_FLUSHED
             while len(self._descriptors) >= self.open_files_max:
                 os.close(self._descriptors.pop(next(iter(self._descriptors))))
         self._descriptors[path] = descriptor  # last in the dict: most recently used
         return descriptor
+
+    def _create(self, full: str, flags: int) -> int:
+        """Makes the directory only if it is missing: most new files are in one that is there."""
+        try:
+            return os.open(full, flags | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            self._make_directory(full)
+            return os.open(full, flags | os.O_CREAT, 0o644)
 
     def _forget(self, path: str) -> None:
         """Forgets what is known about a file and about all files below a directory."""
