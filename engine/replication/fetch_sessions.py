@@ -9,6 +9,11 @@ that changed, and an answer only partitions with news.
                    n   the n-th incremental request; any other number is an error, since
                        a lost or repeated request would leave the two sides disagreeing
 
+A session of a thousand partitions, of which three have moved, is answered by a look at three.
+`due` has the partitions that may have news: those that the request names, those that moved
+since (`moved`), and those whose last look found something.  A partition leaves it when a look
+finds nothing, so all others are idle: the next answer would repeat what the last one said.
+
 A session keeps to one way of naming topics: by name (up to version 12) or by id.
 A request that forgets the last partition ends the session: its answer bears no session id.
 
@@ -19,7 +24,7 @@ Kafka's shards is served here, and an unknown server error there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -33,11 +38,18 @@ MAX_SESSION_ID = 0x7FFFFFFF
 Key = tuple[bytes | str, int]
 Names = Callable[[bytes], str]
 """A topic's name by its id; empty if there is none."""
+View = tuple[int, int, str]
+"""Who reads, and how much of a log they may see: replica id, isolation level, rack."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class FetchedPartition:
-    """One partition of a session: the fetcher's request, and what the last answer said."""
+    """One partition of a session: the fetcher's request, and what the last answer said.
+
+    `turn` orders the partitions of a session.  `segment` is the base offset of the segment in
+    which the reader was at the last look.  `session` is None without one, and once it is over;
+    `last_in_session_us` is then the time of its last request for this partition.
+    """
 
     key: Key
     topic: str
@@ -50,6 +62,15 @@ class FetchedPartition:
     max_bytes: int = 0
     sent_high_watermark: int = -2
     sent_log_start: int = -2
+    turn: int = 0
+    segment: int = 0
+    session: FetchSession | None = None
+    last_in_session_us: int = 0
+
+    @property
+    def last_fetch_us(self) -> int:
+        """When the partition was last asked for, by name or as part of its session."""
+        return self.session.last_used_us if self.session else self.last_in_session_us
 
     def ask(self, request: m.FetchRequest.FetchPartition) -> None:
         """Takes over the fields of a request's FetchPartition."""
@@ -74,9 +95,12 @@ class FetchedPartition:
         return news
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class FetchSession:
-    """`epoch` is the one that the next request must carry; `by_id` says how topics are named."""
+    """`epoch` is the one that the next request must carry; `by_id` says how topics are named.
+
+    `broker_epoch` is the follower's, as its last request gave it.
+    """
 
     id: int
     epoch: int
@@ -84,11 +108,32 @@ class FetchSession:
     is_follower: bool
     by_id: bool
     partitions: dict[Key, FetchedPartition] = field(default_factory=dict)
+    due: dict[FetchedPartition, None] = field(default_factory=dict)
+    view: View | None = None
+    broker_epoch: int = -1
+    next_turn: int = 0
+
+    def add(self, partition: FetchedPartition) -> None:
+        self.partitions[partition.key] = partition
+        self.served(partition)
 
     def served(self, partition: FetchedPartition) -> None:
-        """Moves a partition that got records behind the others, so that each gets its turn."""
-        if self.partitions.pop(partition.key, None) is not None:
-            self.partitions[partition.key] = partition
+        """Puts a partition that got records behind the others, so that each gets its turn."""
+        partition.turn = self.next_turn
+        self.next_turn += 1
+
+    def seen_as(self, view: View, broker_epoch: int) -> None:
+        """Looks at everything again if the reader sees other things than at the last fetch.
+
+        With a rack, where to read from depends on other replicas: nothing is idle.
+        """
+        if view != self.view or view[2] or broker_epoch != self.broker_epoch:
+            self.view, self.broker_epoch = view, broker_epoch
+            self.due = dict.fromkeys(self.partitions.values())
+
+    def in_turn(self) -> list[FetchedPartition]:
+        """What is due, in the order in which it is read."""
+        return sorted(self.due, key=lambda each: each.turn)
 
 
 @dataclass(slots=True)
@@ -96,12 +141,28 @@ class FetchContext:
     """A request combined with its session: what to read, and how to answer.
 
     `session` is set for an incremental request, whose answer names only partitions with news.
+    `named` are the partitions of a full request.
     """
 
     error: Errors = Errors.NONE
     session_id: int = 0
     session: FetchSession | None = None
-    partitions: list[FetchedPartition] = field(default_factory=list)
+    named: list[FetchedPartition] = field(default_factory=list)
+
+    @property
+    def partitions(self) -> list[FetchedPartition]:
+        """What to read now: all that a full request names, what is due in a session."""
+        return self.named if self.session is None else self.session.in_turn()
+
+    @property
+    def may_have_bytes(self) -> Iterable[FetchedPartition]:
+        """The same in no particular order."""
+        return self.named if self.session is None else self.session.due
+
+    @property
+    def size(self) -> int:
+        """How many partitions are fetched, idle ones too."""
+        return len(self.named if self.session is None else self.session.partitions)
 
 
 class FetchSessions:
@@ -111,6 +172,18 @@ class FetchSessions:
         self.slots = slots
         self.ids = ids
         self.sessions: dict[int, FetchSession] = {}
+        self.readers: dict[tuple[str, int], dict[FetchedPartition, None]] = {}
+        """By topic and index, what the sessions have of a partition."""
+
+    def moved(self, key: tuple[str, int]) -> None:
+        """A partition's log, high watermark or role moved: each session looks at it again."""
+        for partition in self.readers.get(key, ()):
+            if partition.session is not None:
+                partition.session.due[partition] = None
+
+    def with_partition(self, key: tuple[str, int]) -> Iterable[int]:
+        """The ids of the sessions that have a partition."""
+        return (each.session.id for each in self.readers.get(key, ()) if each.session is not None)
 
     def open(
         self,
@@ -125,7 +198,7 @@ class FetchSessions:
         session = self.sessions.get(request.session_id)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session is not None:
-                del self.sessions[session.id]
+                self._end(session)
             return self._full(now, request, is_follower, names, by_id)
         if session is None:
             return FetchContext(Errors.FETCH_SESSION_ID_NOT_FOUND)
@@ -133,20 +206,21 @@ class FetchSessions:
             return FetchContext(Errors.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
             return FetchContext(Errors.FETCH_SESSION_TOPIC_ID_ERROR)
-        self._update(session.partitions, request, names)
+        self._update(session, request, names)
         for forgotten in request.forgotten_topics_data:
             for index in forgotten.partitions:
-                session.partitions.pop(_key(forgotten, index), None)
+                self._forget(session, _key(forgotten, index))
         if not session.partitions:
-            del self.sessions[session.id]
+            self._end(session)
             return self._full(now, request, is_follower, names, by_id)
         session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
         session.last_used_us = now
-        for partition in session.partitions.values():
+        for partition in session.due:
             if not partition.topic:
                 # The request named it before its topic was known here, and need not repeat it.
                 partition.topic = names(partition.topic_id)
-        return FetchContext(Errors.NONE, session.id, session, list(session.partitions.values()))
+                self._watch(session, partition)
+        return FetchContext(Errors.NONE, session.id, session)
 
     def take_back(self, answer: m.FetchResponse, incremental: bool) -> None:
         """Undoes an answer that is not sent: its news must go into the next one."""
@@ -154,7 +228,7 @@ class FetchSessions:
         if session is None:
             return
         if not incremental:
-            del self.sessions[session.id]
+            self._end(session)
             return
         listed = {
             (topic.topic, data.partition_index): None
@@ -164,18 +238,19 @@ class FetchSessions:
         for partition in session.partitions.values():
             if (partition.topic, partition.index) in listed:
                 partition.sent_high_watermark = partition.sent_log_start = -2
+                session.due[partition] = None
 
     def _full(
         self, now: int, request: m.FetchRequest, is_follower: bool, names: Names, by_id: bool
     ) -> FetchContext:
-        partitions: dict[Key, FetchedPartition] = {}
-        self._update(partitions, request, names)
-        context = FetchContext(partitions=list(partitions.values()))
-        if request.session_epoch == INITIAL_EPOCH and partitions and self._make_room(now):
-            context.session_id = self._fresh_id()
-            self.sessions[context.session_id] = FetchSession(
-                context.session_id, 1, now, is_follower, by_id, partitions
-            )
+        session = FetchSession(0, 1, now, is_follower, by_id)
+        self._update(session, request, names)
+        context = FetchContext(named=list(session.partitions.values()))
+        if request.session_epoch == INITIAL_EPOCH and context.named and self._make_room(now):
+            context.session_id = session.id = self._fresh_id()
+            self.sessions[session.id] = session
+            for partition in context.named:
+                self._watch(session, partition)
         return context
 
     def _fresh_id(self) -> int:
@@ -184,18 +259,44 @@ class FetchSessions:
             continue
         return session_id
 
-    def _update(
-        self, partitions: dict[Key, FetchedPartition], request: m.FetchRequest, names: Names
-    ) -> None:
+    def _update(self, session: FetchSession, request: m.FetchRequest, names: Names) -> None:
         for topic in request.topics:
             for asked in topic.partitions:
                 key = _key(topic, asked.partition)
-                known = partitions.get(key)
+                known = session.partitions.get(key)
                 if known is None:
                     name = topic.topic or names(topic.topic_id)
                     known = FetchedPartition(key, name, topic.topic_id, asked.partition)
-                    partitions[key] = known
+                    session.add(known)
+                    if session.id:
+                        self._watch(session, known)
                 known.ask(asked)
+                session.due[known] = None
+
+    def _watch(self, session: FetchSession, partition: FetchedPartition) -> None:
+        partition.session = session
+        if partition.topic:
+            self.readers.setdefault((partition.topic, partition.index), {})[partition] = None
+
+    def _forget(self, session: FetchSession, key: Key) -> None:
+        partition = session.partitions.pop(key, None)
+        if partition is not None:
+            session.due.pop(partition, None)
+            self._unwatch(partition)
+
+    def _unwatch(self, partition: FetchedPartition) -> None:
+        partition.last_in_session_us = partition.last_fetch_us
+        partition.session = None
+        key = (partition.topic, partition.index)
+        readers = self.readers.get(key, {})
+        readers.pop(partition, None)
+        if not readers:
+            self.readers.pop(key, None)
+
+    def _end(self, session: FetchSession) -> None:
+        del self.sessions[session.id]
+        for partition in session.partitions.values():
+            self._unwatch(partition)
 
     def _make_room(self, now: int) -> bool:
         """Evicts a long unused session if the cache is full; True if a slot is free."""
@@ -204,7 +305,7 @@ class FetchSessions:
         oldest = min(self.sessions.values(), key=lambda each: each.last_used_us)
         if now - oldest.last_used_us < EVICTION_US:
             return False
-        del self.sessions[oldest.id]
+        self._end(oldest)
         return True
 
 

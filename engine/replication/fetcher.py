@@ -62,6 +62,9 @@ class Fetcher:
         self.backoff_us: int = settings["replica.fetch.backoff.ms"] * 1000
         self.broker_epoch = -1
         self.following: dict[Key, Following] = {}
+        self.resting: dict[Key, Following] = {}
+        """Those that may not be asked for before a later time."""
+        self.next_turn = 0
         self.session = FollowerSession(settings["replica.fetch.max.bytes"])
         self.in_flight = False
 
@@ -73,7 +76,8 @@ class Fetcher:
         if self.rule.cuts_to_high_watermark:
             partition.truncate(partition.high_watermark, "cut at the own high watermark")
         self.session.joined(key)
-        following = Following(partition, partition.leader_epoch)
+        self.next_turn += 1
+        following = Following(partition, partition.leader_epoch, self.next_turn)
         following.agrees = not self.rule.asks_leader or partition.log.latest_epoch < 0
         self.following[key] = following
 
@@ -82,8 +86,26 @@ class Fetcher:
         following = self.following.get(key)
         if following is not None and following.partition is partition:
             del self.following[key]
+            self.resting.pop(key, None)
             if following.asked is not None:
                 self.session.has_left(key)
+
+    def moved(self, partition: Partition) -> None:
+        """A partition's log moved: the next request may have to name it."""
+        self.session.moved((partition.topic_id, partition.index))
+
+    def _rest(self, following: Following, until_us: int) -> None:
+        """Asks for a partition again at that time, and not before."""
+        partition = following.partition
+        following.not_before_us = until_us
+        self.resting[partition.topic_id, partition.index] = following
+        self.moved(partition)
+
+    def _wake(self, now: int) -> None:
+        for key, following in tuple(self.resting.items()):
+            if following.not_before_us <= now:
+                del self.resting[key]
+                self.session.moved(key)
 
     # -- asking
 
@@ -91,25 +113,27 @@ class Fetcher:
         """Sends the next request, unless one is under way or nothing may be asked yet."""
         if self.in_flight or not self.following:
             return
-        ready = {k: f for k, f in self.following.items() if f.not_before_us <= now}
-        if not ready:
-            self._sleep(min(f.not_before_us for f in self.following.values()))
-            return
-        disagreeing = [f for f in ready.values() if not f.agrees]
-        if disagreeing:
-            self._ask_epochs(disagreeing)
-        else:
-            self._fetch(ready)
-        if len(ready) < len(self.following):
-            self._sleep(
-                min(f.not_before_us for f in self.following.values() if f.not_before_us > now)
-            )
+        self._wake(now)
+        if len(self.resting) < len(self.following):
+            disagreeing = self._disagreeing()
+            if disagreeing:
+                self._ask_epochs(disagreeing)
+            else:
+                self._fetch(now)
+        if self.resting:
+            self._sleep(min(each.not_before_us for each in self.resting.values()))
+
+    def _disagreeing(self) -> list[Following]:
+        if not self.rule.asks_leader:
+            return []
+        ready = (f for k, f in self.following.items() if k not in self.resting)
+        return [each for each in ready if not each.agrees]
 
     def _sleep(self, until_us: int) -> None:
         self.outbox.set_timer(FetcherTimer(self.leader_id), until_us)
 
-    def _fetch(self, ready: dict[Key, Following]) -> None:
-        body = self.session.request(self.following, ready, self.rule)
+    def _fetch(self, now: int) -> None:
+        body = self.session.request(now, self.following, self.rule)
         body.replica_state = m.FetchRequest.ReplicaState(
             replica_id=self.node_id, replica_epoch=self.broker_epoch
         )
@@ -168,7 +192,7 @@ class Fetcher:
         """Begins a new session and sends nothing before that time."""
         self.session.end()
         for following in self.following.values():
-            following.not_before_us = not_before_us
+            self._rest(following, not_before_us)
 
     def _take_records(self, now: int, body: m.FetchResponse) -> list[Partition]:
         if body.error_code != Errors.NONE:
@@ -197,7 +221,7 @@ class Fetcher:
         elif data.error_code == Errors.OFFSET_MOVED_TO_TIERED_STORAGE:
             self._ask_offset(following, EARLIEST_LOCAL)
         elif data.error_code != Errors.NONE:
-            following.not_before_us = now + self.backoff_us
+            self._rest(following, now + self.backoff_us)
         elif data.diverging_epoch is not None:
             diverging = data.diverging_epoch
             self.outbox.trace(f"{_HERE}._take_partition", "diverging", partition.name,
@@ -218,7 +242,7 @@ class Fetcher:
         try:
             following.partition.append_as_follower(records)
         except KafkaError as error:
-            following.not_before_us = now + self.backoff_us
+            self._rest(following, now + self.backoff_us)
             self.outbox.trace(f"{_HERE}._append", "append-failed", following.partition.name,
                               error.message, error=error.code.name)  # fmt: skip
             return False
@@ -241,7 +265,7 @@ class Fetcher:
                 if self.rule.fences_epoch and not following.has_asked:
                     continue
                 if answer.error_code != Errors.NONE:
-                    following.not_before_us = now + self.backoff_us
+                    self._rest(following, now + self.backoff_us)
                     continue
                 epoch = answer.leader_epoch if self.rule.names_epoch else -1
                 self._cut(following, epoch, answer.end_offset)
@@ -253,7 +277,7 @@ class Fetcher:
     def _ask_offset(self, following: Following, which: int) -> None:
         """Asks where the leader's log ends (then, if need be, where it starts)."""
         partition = following.partition
-        following.not_before_us = 1 << 62
+        self._rest(following, 1 << 62)
         request = m.ListOffsetsRequest
         asked = request.ListOffsetsPartition(
             partition_index=partition.index,
@@ -274,16 +298,16 @@ class Fetcher:
             return []
         answer = body.topics[0].partitions[0] if body is not None else None
         if answer is None or answer.error_code != Errors.NONE:
-            following.not_before_us = now + self.backoff_us
+            self._rest(following, now + self.backoff_us)
             return []
         partition = following.partition
         if which == LATEST and answer.offset >= partition.log.log_end_offset:
             self._ask_offset(following, EARLIEST)
             return []
-        following.not_before_us = 0
+        self._rest(following, now)
         if which == EARLIEST_LOCAL:
             if not begin_behind_tier(self.outbox, partition, answer.offset, answer.leader_epoch):
-                following.not_before_us = now + self.backoff_us
+                self._rest(following, now + self.backoff_us)
             return [partition]
         if which == LATEST:
             partition.truncate(answer.offset, "the leader's log ends before ours")

@@ -67,6 +67,11 @@ class Fetchers:
             if not fetcher.following:
                 del self.by_leader[leader]
 
+    def moved(self, partition: Partition) -> None:
+        fetcher = self.by_leader.get(partition.leader_id)
+        if fetcher is not None:
+            fetcher.moved(partition)
+
     def answered(self, now: int, question: Question, body: Answered) -> None:
         """Hands an answer to the fetcher that asked, if it still exists."""
         fetcher = self.by_leader.get(question.leader)

@@ -28,11 +28,13 @@ Position = tuple[int, int, int, int]
 class Following:
     """One followed partition; `asked` is the position that the last request named.
 
-    `has_asked` is whether the leader was asked for epochs since the follower took it up.
+    `turn` orders the partitions of a request.  `has_asked` is whether the leader was asked for
+    epochs since the follower took it up.
     """
 
     partition: Partition
     leader_epoch: int
+    turn: int
     not_before_us: int = 0
     agrees: bool = True
     asked: Position | None = None
@@ -50,25 +52,32 @@ class Following:
 
 
 class FollowerSession:
-    """`id` is 0 until the leader has opened a session; `left` has partitions to forget."""
+    """`id` is 0 until the leader has opened a session; `left` has partitions to forget.
+
+    `changed` has those whose position is perhaps another one than the last request named.
+    """
 
     def __init__(self, partition_max_bytes: int) -> None:
         self.partition_max_bytes = partition_max_bytes
         self.id = 0
         self.epoch = 0
-        self.left: list[Key] = []
+        self.left: dict[Key, None] = {}
+        self.changed: dict[Key, None] = {}
 
     def joined(self, key: Key) -> None:
-        if key in self.left:
-            self.left.remove(key)
+        self.left.pop(key, None)
+        self.changed[key] = None
 
     def has_left(self, key: Key) -> None:
-        self.left.append(key)
+        self.left[key] = None
+
+    def moved(self, key: Key) -> None:
+        self.changed[key] = None
 
     def end(self) -> None:
         """The next request opens a new session and names everything."""
         self.id = self.epoch = 0
-        self.left = []
+        self.left = {}
 
     def answered(self, session_id: int) -> None:
         if session_id == 0:
@@ -78,14 +87,19 @@ class FollowerSession:
             self.id = session_id
 
     def request(
-        self, following: dict[Key, Following], ready: dict[Key, Following], rule: TruncationRule
+        self, now: int, following: dict[Key, Following], rule: TruncationRule
     ) -> m.FetchRequest:
         """A FetchRequest with the session's part filled in: what to add, what to forget."""
         request = m.FetchRequest
+        changed = following if self.id == 0 else self.changed
+        self.changed = {}
         topics: dict[bytes, list[m.FetchRequest.FetchPartition]] = {}
         forgotten: dict[bytes, list[int]] = {}
-        for (topic_id, index), each in following.items():
-            if (topic_id, index) not in ready:
+        for topic_id, index in sorted(
+            (key for key in changed if key in following), key=lambda key: following[key].turn
+        ):
+            each = following[topic_id, index]
+            if each.not_before_us > now:
                 if each.asked is not None:
                     forgotten.setdefault(topic_id, []).append(index)
                     each.asked = None
@@ -96,7 +110,7 @@ class FollowerSession:
                 topics.setdefault(topic_id, []).append(self._named(index, position))
         for topic_id, index in self.left:
             forgotten.setdefault(topic_id, []).append(index)
-        self.left = []
+        self.left = {}
         if self.id == 0:
             forgotten = {}
         return request(

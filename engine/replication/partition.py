@@ -46,6 +46,12 @@ class IsrProposals(Protocol):
     def propose(self, now: int, partition: Partition) -> None: ...
 
 
+class Moves(Protocol):
+    """Hears of each partition whose log, high watermark, ISR or role moved."""
+
+    def moved(self, partition: Partition) -> None: ...
+
+
 class Partition:
     """A replica on broker `node_id`; `key` is (topic, index)."""
 
@@ -60,6 +66,7 @@ class Partition:
         outbox: Outbox,
         metadata: MetadataImage,
         proposals: IsrProposals,
+        moves: Moves,
     ) -> None:
         self.node_id = node_id
         self.topic = topic
@@ -71,6 +78,7 @@ class Partition:
         self.outbox = outbox
         self.metadata = metadata
         self.proposals = proposals
+        self.moves = moves
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
         self.remote: RemoteLog | None = None
         self.leader_id = NO_LEADER
@@ -104,6 +112,9 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         return self.log.last_stable_offset(self.high_watermark)
+
+    def has_in_sync(self, broker_id: int) -> bool:
+        return broker_id in self.followers and broker_id in self.isr.committed
 
     def check_leader_epoch(self, requested: int) -> Errors:
         """Fences a request that speaks of another epoch than ours (KIP-320); -1 is no claim."""
@@ -139,6 +150,7 @@ class Partition:
         before = self.isr.committed
         if not self.isr.confirm(isr, partition_epoch):
             return False
+        self.moves.moved(self)
         if self.isr.committed != before:
             self._trace(heard_by, "isr", isr=list(self.isr.committed))
         return True
@@ -181,6 +193,9 @@ class Partition:
             records, self.leader_epoch, now, origin, guard, marker_bumps
         )
         if not info.duplicate:
+            self.moves.moved(self)
+            for follower in self.followers.values():
+                follower.wake()
             self._trace("append_as_leader", "append", base=info.base_offset,
                         last=info.last_offset, epoch=self.leader_epoch)  # fmt: skip
             self.advance_high_watermark(now)
@@ -226,6 +241,7 @@ class Partition:
     def _commit_up_to(self, offset: int) -> None:
         self.high_watermark = offset
         self.log.producers.replicated_up_to(offset)
+        self.moves.moved(self)
 
     def _is_rejoining(self, now: int, follower: FollowerState, end: int) -> bool:
         """Caught up and allowed in, only not confirmed yet: wait, or it would never get in."""
@@ -269,6 +285,7 @@ class Partition:
         """Appends what the leader sent, offsets and epochs as they are."""
         known_epoch = self.log.latest_epoch
         info = self.log.append_as_follower(records)
+        self.moves.moved(self)
         self._trace("append_as_follower", "append", base=info.base_offset, last=info.last_offset,
                     epoch=self.log.latest_epoch)  # fmt: skip
         if self.log.latest_epoch != known_epoch:
@@ -294,6 +311,7 @@ class Partition:
         """
         end = self.log.log_end_offset
         new_end = self.log.truncate_to(min(offset, end))
+        self.moves.moved(self)
         if new_end < end:
             self.high_watermark = min(self.high_watermark, new_end)
             self._trace("truncate", "truncate", why, to=new_end, was=end)
@@ -303,6 +321,7 @@ class Partition:
         end = self.log.log_end_offset
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
+        self.moves.moved(self)
         self._trace("restart_at", "truncate", why, to=offset, was=end)
 
     def restart_behind_tier(
@@ -312,6 +331,7 @@ class Partition:
         end = self.log.log_end_offset
         self.log.restart_behind_tier(offset, epochs, producers)
         self.high_watermark = offset
+        self.moves.moved(self)
         self._trace("restart_behind_tier", "truncate", "the leader has what is below in the tier",
                     to=offset, was=end)  # fmt: skip
 
@@ -319,6 +339,7 @@ class Partition:
         """Forgets records below `offset` (delete records, retention, or because the leader did)."""
         if offset > self.log.log_start_offset:
             self.log.advance_log_start(min(offset, self.high_watermark))
+            self.moves.moved(self)
             self._trace("advance_log_start", "log_start", to=self.log.log_start_offset)
 
     def _trace(self, method: str, kind: str, why: str = "", **fields: object) -> None:

@@ -7,6 +7,8 @@ operation checks whether it can complete; at its deadline it answers with what t
     watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
                       --(its deadline)------------------------------------> answered
 
+A fetch in a session watches the session: it may have a thousand partitions, and names few.
+
 Each operation belongs to the room that creates it: DelayedProduce and DelayedFetch to their
 APIs, DelayedAppend to the coordinators' appends.  Operations are plain objects, so that a
 waiting request can be pickled with its broker.
@@ -18,8 +20,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.events import Outbox
+from engine.replication.fetch_sessions import FetchSessions
 
 Key = tuple[str, int]
+Watched = Key | int
+"""A partition, or a fetch session by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +45,17 @@ class Operation(Protocol):
 
 
 class Purgatory:
-    """Operations by id, and for each partition the ids that watch it."""
+    """Operations by id, and for each partition or session the ids that watch it."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: Outbox, sessions: FetchSessions) -> None:
         self.outbox = outbox
-        self.operations: dict[int, tuple[Operation, tuple[Key, ...]]] = {}
-        self.watchers: dict[Key, dict[int, None]] = {}
+        self.sessions = sessions
+        self.operations: dict[int, tuple[Operation, tuple[Watched, ...]]] = {}
+        self.watchers: dict[Watched, dict[int, None]] = {}
         self.next_id = 0
 
     def try_or_wait(
-        self, now: int, operation: Operation, keys: tuple[Key, ...], wait_ms: int
+        self, now: int, operation: Operation, keys: tuple[Watched, ...], wait_ms: int
     ) -> None:
         """Completes an operation, or keeps it until `check` can or `wait_ms` are over."""
         if operation.try_complete(now):
@@ -63,7 +69,10 @@ class Purgatory:
 
     def check(self, now: int, key: Key) -> None:
         """Checks every operation that watches `key`, whose log, high watermark or role moved."""
-        for operation_id in tuple(self.watchers.get(key, ())):
+        watching = {*self.watchers.get(key, ())}
+        for session_id in self.sessions.with_partition(key):
+            watching.update(self.watchers.get(session_id, ()))
+        for operation_id in sorted(watching):
             waiting = self.operations.get(operation_id)
             if waiting is not None and waiting[0].try_complete(now):
                 self._remove(operation_id)

@@ -102,9 +102,10 @@ def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] |
 
 
 def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> bool:
-    """Whether a session's partition may have something to tell.
+    """Whether a session's partition may have something to tell, or its reader to the leader.
 
-    False is the common case, settled cheaply: `read` would only repeat the last answer.
+    If not, `read` would only repeat the last answer, until the partition moves.  A follower
+    outside the ISR asks to be let in at each of its fetches.
     """
     partition = hosted.partitions.get((asked.topic, asked.index))
     return (
@@ -116,7 +117,7 @@ def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartitio
         or asked.fetch_offset != terms.limit(partition)
         or asked.sent_high_watermark != partition.high_watermark
         or asked.sent_log_start != partition.log.log_start_offset
-        or (terms.from_follower and terms.replica_id not in partition.followers)
+        or (terms.from_follower and not partition.has_in_sync(terms.replica_id))
         or preferred_read_replica(partition, terms.rack, asked.fetch_offset) is not None
     )
 

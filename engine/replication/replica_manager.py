@@ -75,10 +75,10 @@ class ReplicaManager:
         self.cleaner = LogCleaner(settings, outbox, self.partitions, self.directory)
         self.remote = RemoteLogManager(node_id, settings, outbox, self.partitions, tier, ids)
         self.broker_epoch = -1
-        self.purgatory = Purgatory(outbox)
+        self.sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"], ids)
+        self.purgatory = Purgatory(outbox, self.sessions)
         self.fetchers = Fetchers(node_id, settings, outbox, self.purgatory)
         self.isr_changes = AlterPartitionQueue(node_id, controller_id, outbox, self.purgatory)
-        self.sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"], ids)
         self.coordinators: dict[str, Coordinator] = {}
         self.configs: dict[str, TopicConfig] = {}
 
@@ -162,9 +162,15 @@ class ReplicaManager:
             self.outbox,
             self.metadata,
             self.isr_changes,
+            self,
         )
         self._configure(partition)
         return partition
+
+    def moved(self, partition: Partition) -> None:
+        """Whoever fetches the partition looks at it again: sessions here, or our own fetcher."""
+        self.sessions.moved(partition.key)
+        self.fetchers.moved(partition)
 
     def broker_changed(self, now: int, broker_id: int) -> None:
         """A broker was fenced or unfenced: high watermarks stop or start waiting for it."""
@@ -181,6 +187,7 @@ class ReplicaManager:
                 continue
             was_leader = partition.is_leader
             partition.leader_id = NO_LEADER
+            self.moved(partition)
             self.fetchers.release(partition)
             self._tell_coordinators(now, partition, was_leader)
             self.cleaner.release(partition.key)

@@ -36,7 +36,7 @@ def preferred_read_replica(partition: Partition, rack: str, offset: int) -> int 
     if not rack or not partition.is_leader or _rack_of(partition, partition.node_id) == rack:
         return None
     nearby = [
-        (each.log_end_offset, each.last_caught_up_us // 1000, each.broker_id)
+        (each.log_end_offset, each.caught_up_us // 1000, each.broker_id)
         for each in partition.followers.values()
         if each.broker_id in partition.in_sync_replicas
         and each.log_start_offset <= offset <= each.log_end_offset

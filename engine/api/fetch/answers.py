@@ -22,7 +22,7 @@ Found = list[tuple[FetchedPartition, Data | None]]
 
 
 def read_all(hosted: HostedPartitions, terms: FetchTerms, context: FetchContext) -> Found:
-    """Reads every partition of a request.
+    """Reads every partition of a request; of a session, those that are due.
 
     The first partition with data gives at least one batch even if it is larger than
     asked for, or a consumer would be stuck before it (KIP-74).
@@ -41,6 +41,12 @@ def read_all(hosted: HostedPartitions, terms: FetchTerms, context: FetchContext)
             data = refusal(hosted, terms, asked, error)
         found.append((asked, data))
     return found
+
+
+def segment_with(hosted: HostedPartitions, asked: FetchedPartition, offset: int) -> int:
+    """The base offset of the segment that holds an offset of a partition that is here."""
+    log = hosted.partitions[asked.topic, asked.index].log
+    return log.segments.from_offset(offset)[0].base_offset
 
 
 def refusal(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.api.fetch.answers import fetch_answer, read_all
+from engine.api.fetch.answers import fetch_answer, read_all, segment_with
 from engine.events import Outbox, Request
 from engine.replication.fetch_sessions import FetchContext, FetchedPartition
 from engine.replication.hosted import HostedPartitions
-from engine.replication.partition import Partition
 from engine.replication.reading import FetchTerms, diverges, readable
 from engine.wire import messages as m
 from engine.wire.errors import KafkaError
@@ -16,10 +15,10 @@ from engine.wire.errors import KafkaError
 
 @dataclass(slots=True, eq=False)
 class DelayedFetch:
-    """`known` has the partitions that are worth waiting for, `segments` where each reader was.
+    """`unknown` are the partitions that are not worth waiting for: no metadata has them.
 
-    That is the base offset of a segment.  Only bytes in that segment are worth waiting for:
-    once a newer segment begins, the reader gets what its own still holds.
+    Only bytes in the segment where a reader was are worth waiting for: once a newer one begins,
+    the reader gets what its own still holds.
     """
 
     hosted: HostedPartitions
@@ -27,14 +26,15 @@ class DelayedFetch:
     request: Request[m.FetchRequest]
     terms: FetchTerms
     context: FetchContext
-    known: list[FetchedPartition]
-    segments: tuple[int, ...]
+    unknown: list[FetchedPartition]
 
     def try_complete(self, now: int) -> bool:
         available = 0
-        for asked, segment in zip(self.known, self.segments, strict=True):
+        for asked in self.context.may_have_bytes:
+            if asked in self.unknown:
+                continue
             try:
-                available += self._available(asked, segment)
+                available += self._available(asked)
             except KafkaError:
                 available = self.terms.min_bytes
             if available >= self.terms.min_bytes:
@@ -42,7 +42,7 @@ class DelayedFetch:
                 return True
         return False
 
-    def _available(self, asked: FetchedPartition, segment: int) -> int:
+    def _available(self, asked: FetchedPartition) -> int:
         """Available bytes; enough for an answer if there is something else to say."""
         partition = readable(self.hosted, self.terms, asked)
         limit = self.terms.limit(partition)
@@ -50,7 +50,8 @@ class DelayedFetch:
             return self.terms.min_bytes
         if asked.fetch_offset == limit:
             return 0
-        if self.terms.min_bytes <= 1 or segment_with(partition, limit - 1) > segment:
+        newest = segment_with(self.hosted, asked, limit - 1)
+        if self.terms.min_bytes <= 1 or newest > asked.segment:
             return self.terms.min_bytes
         available = partition.log.bytes_between(asked.fetch_offset, limit)
         return min(available, asked.max_bytes)
@@ -59,8 +60,3 @@ class DelayedFetch:
         found = read_all(self.hosted, self.terms, self.context)
         answer = fetch_answer(self.hosted, self.terms, self.context, found)
         self.outbox.reply(self.request, answer)
-
-
-def segment_with(partition: Partition, offset: int) -> int:
-    """The base offset of the segment that holds an offset."""
-    return partition.log.segments.from_offset(offset)[0].base_offset

@@ -21,10 +21,19 @@ topic ids; 15+ replica state; 16+ new leader in a refusal; 18 follower's high wa
 
 from __future__ import annotations
 
-from engine.api.fetch.answers import Found, fetch_answer, is_due, is_known, read_all, refusal
-from engine.api.fetch.delayed_fetch import DelayedFetch, segment_with
+from engine.api.fetch.answers import (
+    Found,
+    fetch_answer,
+    is_due,
+    is_known,
+    read_all,
+    refusal,
+    segment_with,
+)
+from engine.api.fetch.delayed_fetch import DelayedFetch
 from engine.broker.broker import Broker
 from engine.events import Request
+from engine.replication.fetch_sessions import FetchContext
 from engine.replication.reading import (
     FIRST_VERSION_FOR_FOLLOWER_READS,
     FIRST_VERSION_WITH_TOPIC_IDS,
@@ -50,20 +59,26 @@ def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
     if context.error != Errors.NONE:
         broker.outbox.reply(request, m.FetchResponse(error_code=context.error))
         return
+    session = context.session
+    if session is not None:
+        session.seen_as((terms.replica_id, terms.isolation_level, terms.rack), terms.replica_epoch)
     found = read_all(hosted, terms, context)
+    if session is not None:
+        for asked in [asked for asked, data in found if data is None]:
+            asked.segment = segment_with(hosted, asked, asked.fetch_offset)
+            del session.due[asked]
     if terms.from_follower:
-        _note_progress(broker, now, terms, found)
-    known = [asked for asked, data in found if is_known(data)]
-    if is_due(terms, found) or body.max_wait_ms <= 0 or not known:
+        _note_progress(broker, now, terms, context, found)
+    unknown = [asked for asked, data in found if not is_known(data)]
+    if is_due(terms, found) or body.max_wait_ms <= 0 or len(unknown) == context.size:
         broker.outbox.reply(request, fetch_answer(hosted, terms, context, found))
         return
-    keys = tuple((asked.topic, asked.index) for asked in known)
-    segments = tuple(
-        segment_with(hosted.partitions[key], asked.fetch_offset)
-        for key, asked in zip(keys, known, strict=True)
-    )
-    waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, known, segments)
-    broker.replicas.purgatory.try_or_wait(now, waiting, keys, body.max_wait_ms)
+    known = [asked for asked, data in found if is_known(data)]
+    for asked in known:
+        asked.segment = segment_with(hosted, asked, asked.fetch_offset)
+    waiting = DelayedFetch(hosted, broker.outbox, request, terms, context, unknown)
+    watched = [(each.topic, each.index) for each in known] if session is None else [session.id]
+    broker.replicas.purgatory.try_or_wait(now, waiting, tuple(watched), body.max_wait_ms)
 
 
 def _whole_refusal(request: Request[m.FetchRequest], error: Errors) -> m.FetchResponse:
@@ -104,11 +119,14 @@ def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
     )
 
 
-def _note_progress(broker: Broker, now: int, terms: FetchTerms, found: Found) -> None:
+def _note_progress(
+    broker: Broker, now: int, terms: FetchTerms, context: FetchContext, found: Found
+) -> None:
     """Notes, partition by partition, that the follower holds all below the offset it asks for.
 
     That may move the high watermark, and with it answer requests that wait for it.  A partition
     that was refused, or whose log diverges from the follower's, says nothing about progress.
+    One without news is idle from here on (engine/replication/follower_state.py).
     """
     for number, (asked, data) in enumerate(found):
         if data is not None and (data.error_code or data.diverging_epoch is not None):
@@ -124,6 +142,10 @@ def _note_progress(broker: Broker, now: int, terms: FetchTerms, found: Found) ->
             )
         except KafkaError as error:
             found[number] = (asked, refusal(broker.replicas.hosted, terms, asked, error))
+            if context.session is not None:
+                context.session.due[asked] = None
             continue
+        if data is None:
+            partition.followers[terms.replica_id].idle = asked
         if moved:
             broker.replicas.purgatory.check(now, partition.key)

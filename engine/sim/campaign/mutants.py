@@ -193,7 +193,7 @@ def _keep_tail(
 ) -> None:
     log = following.partition.log
     log.epochs.assign(following.leader_epoch, log.log_end_offset)
-    following.not_before_us = 0
+    self.moved(following.partition)
 
 
 def _forget_all(original: Original, self: fetcher.Fetcher, partition: Partition) -> None:

@@ -51,6 +51,17 @@ class Proposals:
         self.asked.append(partition.isr.proposed)
 
 
+class Moves:
+    """Tells `fetcher`, if there is one, what moved."""
+
+    def __init__(self) -> None:
+        self.fetcher: Fetcher | None = None
+
+    def moved(self, partition: Partition) -> None:
+        if self.fetcher is not None:
+            self.fetcher.moved(partition)
+
+
 def image(isr: tuple[int, ...] = (LEADER, OTHER, THIRD), **changes: Any) -> PartitionImage:
     """The partition as the metadata log tells it; led by LEADER in epoch 0 unless changed."""
     fields: dict[str, Any] = {
@@ -74,7 +85,7 @@ def partition(
     for broker in (LEADER, OTHER, THIRD):
         metadata.brokers[broker] = BrokerImage(broker, 7, bytes(16), fenced=False)
     return Partition(node_id, "orders", TOPIC_ID, 0, log_of(list(epochs)), high_watermark,
-                     Outbox(), metadata, Proposals())  # fmt: skip
+                     Outbox(), metadata, Proposals(), Moves())  # fmt: skip
 
 
 def fetcher(outbox: Outbox, rule: str = "fetch-divergence") -> Fetcher:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from engine.events import Send, Trace
 from engine.metadata.image import BrokerImage
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed_append import PendingAppend
+from engine.replication.fetch_sessions import FetchedPartition, FetchSession, FetchSessions
 from engine.replication.follower_state import FollowerState
 from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
@@ -19,6 +22,7 @@ from tests.engine.replication.parts import (
     NOW,
     OTHER,
     THIRD,
+    TOPIC_ID,
     image,
     partition,
     records,
@@ -55,6 +59,33 @@ def test_a_follower_at_the_end_is_caught_up_however_long_ago_it_fetched() -> Non
     state = follower()
     state.fetched(1_000, 12, 0, 12, -1)
     assert state.is_caught_up(10**9, 12, LAG_US)
+
+
+def idle_since(last_used_us: int) -> FetchedPartition:
+    """A follower's part of a session whose last request came then."""
+    session = FetchSession(9, 1, last_used_us, is_follower=True, by_id=True)
+    return FetchedPartition((TOPIC_ID, 0), "orders", TOPIC_ID, 0, session=session)
+
+
+def test_an_idle_follower_was_caught_up_at_its_sessions_last_fetch() -> None:
+    state = follower()
+    state.fetched(1_000, 5, 0, 5, 7)
+    state.idle = idle_since(3_000)
+    assert state.caught_up_us == 3_000
+    assert not state.is_caught_up(3_000 + LAG_US + 1, 6, LAG_US)
+
+
+def test_a_record_ends_what_an_idle_follower_is_credited_with() -> None:
+    """Its next fetch comes late and is behind, so what counts is the one before."""
+    replica = leading()
+    state = replica.followers[OTHER]
+    replica.follower_fetched(NOW, OTHER, 0, 0, 7)
+    idle = state.idle = idle_since(NOW + 50)
+    replica.append_as_leader(NOW + 100, records("A"), acks=1)
+    assert idle.session is not None
+    idle.session.last_used_us = NOW + 900
+    replica.follower_fetched(NOW + 900, OTHER, 0, 0, 7)
+    assert state.caught_up_us == NOW + 50
 
 
 def test_a_new_epoch_knows_nothing_but_who_is_in_sync() -> None:
@@ -228,7 +259,9 @@ def test_who_left_the_isr_before_its_first_fetch_holds_nothing_back() -> None:
 def test_a_proposal_names_the_epoch_of_each_members_last_fetch() -> None:
     """A member that has not fetched from this leader is vouched for by nothing: -1."""
     replica = leading(isr=(LEADER, THIRD))
-    queue = AlterPartitionQueue(LEADER, 100, replica.outbox, Purgatory(replica.outbox))
+    queue = AlterPartitionQueue(
+        LEADER, 100, replica.outbox, Purgatory(replica.outbox, FetchSessions(0, Random(1)))
+    )
     queue.broker_epoch = 9
     replica.follower_fetched(NOW, OTHER, 0, 0, 7)
     queue.propose(NOW, replica)

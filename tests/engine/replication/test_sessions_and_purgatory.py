@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.events import CancelTimer, Outbox, SetTimer
-from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions
+from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions, View
 from engine.replication.purgatory import Purgatory, PurgatoryTimer
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -127,6 +127,63 @@ def test_who_got_records_goes_behind_the_others() -> None:
     assert wanted(all_of_them.open(0, request(known, 2), True, Names())) == [(1, 6), (0, 5)]
 
 
+VIEW = (102, 0, "")
+
+
+def settled(all_of_them: FetchSessions) -> FetchContext:
+    """Partitions 0 and 1 in a session, both looked at and found idle."""
+    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names()).session_id
+    context = all_of_them.open(1, request(known, 1), True, Names())
+    assert context.session is not None
+    context.session.seen_as(VIEW, 7)
+    context.session.due.clear()
+    return context
+
+
+def test_what_is_idle_is_read_again_once_it_moves_or_is_named() -> None:
+    all_of_them = sessions()
+    known = settled(all_of_them).session_id
+    assert wanted(all_of_them.open(1, request(known, 2), True, Names())) == []
+    all_of_them.moved(("orders", 1))
+    assert wanted(all_of_them.open(1, request(known, 3, (0, 7)), True, Names())) == [(0, 7), (1, 6)]
+
+
+@pytest.mark.parametrize("view", [(102, 1, ""), (102, 0, "b")], ids=["isolation level", "rack"])
+def test_who_sees_other_things_is_shown_everything_again(view: View) -> None:
+    session = settled(sessions()).session
+    assert session is not None
+    session.seen_as(VIEW, 7)
+    assert session.due == {}
+    session.seen_as(view, 7)
+    assert len(session.due) == 2
+
+
+def test_a_follower_that_has_started_again_is_looked_at_again() -> None:
+    session = settled(sessions()).session
+    assert session is not None
+    session.seen_as(VIEW, 8)
+    assert len(session.due) == 2
+
+
+def test_what_is_forgotten_or_over_is_not_watched() -> None:
+    all_of_them = sessions()
+    context = settled(all_of_them)
+    all_of_them.open(2, request(context.session_id, 2, forget=(0,)), True, Names())
+    assert list(all_of_them.readers) == [("orders", 1)]
+    all_of_them.open(3, request(context.session_id, -1), True, Names())
+    assert all_of_them.readers == {}
+
+
+def test_an_answer_that_is_taken_back_is_due_again() -> None:
+    all_of_them = sessions()
+    context = settled(all_of_them)
+    data = m.FetchResponse.PartitionData(partition_index=1)
+    topic = m.FetchResponse.FetchableTopicResponse(topic="orders", topic_id=ID, partitions=[data])
+    answer = m.FetchResponse(session_id=context.session_id, responses=[topic])
+    all_of_them.take_back(answer, incremental=True)
+    assert wanted(context) == [(1, 6)]
+
+
 # -- purgatory
 
 
@@ -151,7 +208,7 @@ KEYS = (("orders", 0), ("orders", 1))
 
 def purgatory(operation: Waiting) -> tuple[Purgatory, Outbox]:
     outbox = Outbox()
-    waiting = Purgatory(outbox)
+    waiting = Purgatory(outbox, sessions())
     waiting.try_or_wait(0, operation, KEYS, wait_ms=5)
     return waiting, outbox
 
@@ -186,7 +243,7 @@ def test_nothing_is_kept_of_what_is_over() -> None:
 
 
 def test_a_partition_may_be_watched_twice_by_one_operation() -> None:
-    waiting = Purgatory(Outbox())
+    waiting = Purgatory(Outbox(), sessions())
     waiting.try_or_wait(0, Waiting(), (KEYS[0], KEYS[0]), 5)
     waiting.expire(5_000, 1)
     assert (waiting.operations, waiting.watchers) == ({}, {})
