@@ -28,7 +28,7 @@ from kit.clusters.settings_table import BROKERS, CONTROLLER
 
 _RECORDS = 200_000
 _LOADS = 5  # into one topic: a read of fewer records lasts a fraction of a second
-_VALUE = b"x" * 100
+VALUE = b"x" * 100
 _SINGLES = 500
 _TRANSACTIONS, _IN_EACH = 200, 100
 _READS = 3
@@ -55,7 +55,7 @@ def measure(rounds: int = 3, records: int = _RECORDS) -> list[dict[str, Any]]:
         for number in range(rounds):
             for side, cluster in clusters.items():
                 found[side].take_turn(cluster, f"bench-{number}", records)
-        memory = {side: _resident_mb(cluster) for side, cluster in clusters.items()}
+        memory = {side: resident_mb(cluster) for side, cluster in clusters.items()}
     finally:
         for cluster in clusters.values():
             cluster.close()
@@ -86,7 +86,7 @@ class _Found:
         self.produce += [records / produce(cluster, topic, records) for _ in range(_LOADS)]
         there = _LOADS * records
         self.consume += [there / consume(cluster, topic, there) for _ in range(_READS)]
-        self.latency_ms.append(median_latency_ms(cluster, topic))
+        self.latency_ms.append(statistics.median(latencies_ms(cluster, topic)))
         cluster.create_topic(f"{topic}-transactions")
         self.transactions.append(transactions_per_s(cluster, f"{topic}-transactions") * _IN_EACH)
 
@@ -104,7 +104,7 @@ def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
     producer.list_topics(topic, timeout=_PATIENCE_S)
     begun = perf_counter()
     for number in range(records):
-        producer.produce(topic, _VALUE, partition=0)
+        producer.produce(topic, VALUE, partition=0)
         if number % 10_000 == 0:
             producer.poll(0)
     left = producer.flush(_PATIENCE_S)
@@ -135,16 +135,16 @@ def consume(cluster: KafkaCluster, topic: str, records: int) -> float:
     return elapsed
 
 
-def median_latency_ms(cluster: KafkaCluster, topic: str) -> float:
+def latencies_ms(cluster: KafkaCluster, topic: str) -> list[float]:
     """From `produce` to the delivery report, one record in flight at a time."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 0})
     times = []
     for _ in range(_SINGLES):
         begun = perf_counter()
-        producer.produce(topic, _VALUE, partition=0)
+        producer.produce(topic, VALUE, partition=0)
         producer.flush(_PATIENCE_S)
         times.append((perf_counter() - begun) * 1000)
-    return statistics.median(times)
+    return times
 
 
 def transactions_per_s(cluster: KafkaCluster, topic: str, count: int = _TRANSACTIONS) -> float:
@@ -159,7 +159,7 @@ def transactions_per_s(cluster: KafkaCluster, topic: str, count: int = _TRANSACT
             begun = perf_counter()
         producer.begin_transaction()
         for _ in range(_IN_EACH):
-            producer.produce(topic, _VALUE, partition=0)
+            producer.produce(topic, VALUE, partition=0)
         producer.commit_transaction(_PATIENCE_S)
     return count / (perf_counter() - begun)
 
@@ -172,7 +172,7 @@ def _started(start: Starter, seconds: list[float]) -> KafkaCluster:
     return cluster
 
 
-def _resident_mb(cluster: KafkaCluster) -> float:
+def resident_mb(cluster: KafkaCluster) -> float:
     provider = cluster.provider
     if isinstance(provider, engine.EngineProvider):
         pids = [provider.pid()]
