@@ -11,15 +11,17 @@ that changed, and an answer only partitions with news.
 
 A session of a thousand partitions, of which three have moved, is answered by a look at three.
 `due` has the partitions that may have news: those that the request names, those that moved
-since (`moved`), and those whose last look found something.  A partition leaves it when a look
+since (`look_again`), and those whose last look found something.  A partition leaves it when a look
 finds nothing, so all others are idle: the next answer would repeat what the last one said.
 
 A session keeps to one way of naming topics: by name (up to version 12) or by id.
 A request that forgets the last partition ends the session: its answer bears no session id.
 
-Simplified: a full cache evicts only a session that was unused for two minutes; in Kafka,
-followers and larger sessions also evict others.  A full request that names a session id beyond
-Kafka's shards is served here, and an unknown server error there.
+Simplified: a fetch that waits in a session that ends meanwhile is answered at its deadline.  Each
+move of a partition costs a step for each session that has it, abandoned ones too (at most
+max.incremental.fetch.session.cache.slots).  A full cache evicts only a session that was unused
+for two minutes; in Kafka, followers and larger sessions also evict others.  A full request that
+names a session id beyond Kafka's shards is served here, and an unknown server error there.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -38,8 +41,19 @@ MAX_SESSION_ID = 0x7FFFFFFF
 Key = tuple[bytes | str, int]
 Names = Callable[[bytes], str]
 """A topic's name by its id; empty if there is none."""
-View = tuple[int, int, str]
-"""Who reads, and how much of a log they may see: replica id, isolation level, rack."""
+
+
+class View(NamedTuple):
+    """Who reads, and how much of a log they may see.
+
+    `replica_id` is -1 for consumers, `broker_epoch` for all who name none.  A `rack` is given if
+    the reader may be sent to a replica in it.
+    """
+
+    replica_id: int = -1
+    broker_epoch: int = -1
+    isolation_level: int = 0
+    rack: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +61,8 @@ class FetchedPartition:
     """One partition of a session: the fetcher's request, and what the last answer said.
 
     `turn` orders the partitions of a session.  `segment` is the base offset of the segment in
-    which the reader was at the last look.  `session` is None without one, and once it is over;
-    `last_in_session_us` is then the time of its last request for this partition.
+    which the reader was at the last look.  `session` is None without one, and once it is over.
+    `last_idle_us` is when its session fetched last before the partition was due, or forgotten.
     """
 
     key: Key
@@ -65,12 +79,30 @@ class FetchedPartition:
     turn: int = 0
     segment: int = 0
     session: FetchSession | None = None
-    last_in_session_us: int = 0
+    last_idle_us: int = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return self.session is not None and self not in self.session.due
 
     @property
     def last_fetch_us(self) -> int:
-        """When the partition was last asked for, by name or as part of its session."""
-        return self.session.last_used_us if self.session else self.last_in_session_us
+        """When an idle partition was last fetched, as part of its session."""
+        if self.session is not None and self.is_idle:
+            return self.session.last_used_us
+        return self.last_idle_us
+
+    def rest(self, segment: int) -> None:
+        """A look found nothing, so the partition is idle until it moves; `segment` as above."""
+        assert self.session is not None, "only what is in a session has been looked at before"
+        self.segment = segment
+        del self.session.due[self]
+
+    def look_again(self) -> None:
+        """The next fetch of the session looks at the partition."""
+        if self.session is not None:
+            self.last_idle_us = self.last_fetch_us
+            self.session.due[self] = None
 
     def ask(self, request: m.FetchRequest.FetchPartition) -> None:
         """Takes over the fields of a request's FetchPartition."""
@@ -97,20 +129,15 @@ class FetchedPartition:
 
 @dataclass(slots=True, eq=False)
 class FetchSession:
-    """`epoch` is the one that the next request must carry; `by_id` says how topics are named.
-
-    `broker_epoch` is the follower's, as its last request gave it.
-    """
+    """`epoch` is the one that the next request must carry; `by_id` says how topics are named."""
 
     id: int
     epoch: int
     last_used_us: int
-    is_follower: bool
+    view: View
     by_id: bool
     partitions: dict[Key, FetchedPartition] = field(default_factory=dict)
     due: dict[FetchedPartition, None] = field(default_factory=dict)
-    view: View | None = None
-    broker_epoch: int = -1
     next_turn: int = 0
 
     def add(self, partition: FetchedPartition) -> None:
@@ -122,14 +149,15 @@ class FetchSession:
         partition.turn = self.next_turn
         self.next_turn += 1
 
-    def seen_as(self, view: View, broker_epoch: int) -> None:
+    def seen_as(self, view: View) -> None:
         """Looks at everything again if the reader sees other things than at the last fetch.
 
         With a rack, where to read from depends on other replicas: nothing is idle.
         """
-        if view != self.view or view[2] or broker_epoch != self.broker_epoch:
-            self.view, self.broker_epoch = view, broker_epoch
-            self.due = dict.fromkeys(self.partitions.values())
+        if view != self.view or view.rack:
+            self.view = view
+            for partition in self.partitions.values():
+                partition.look_again()
 
     def in_turn(self) -> list[FetchedPartition]:
         """What is due, in the order in which it is read."""
@@ -175,11 +203,10 @@ class FetchSessions:
         self.readers: dict[tuple[str, int], dict[FetchedPartition, None]] = {}
         """By topic and index, what the sessions have of a partition."""
 
-    def moved(self, key: tuple[str, int]) -> None:
+    def look_again(self, key: tuple[str, int]) -> None:
         """A partition's log, high watermark or role moved: each session looks at it again."""
         for partition in self.readers.get(key, ()):
-            if partition.session is not None:
-                partition.session.due[partition] = None
+            partition.look_again()
 
     def with_partition(self, key: tuple[str, int]) -> Iterable[int]:
         """The ids of the sessions that have a partition."""
@@ -189,7 +216,7 @@ class FetchSessions:
         self,
         now: int,
         request: m.FetchRequest,
-        is_follower: bool,
+        view: View,
         names: Names,
         *,
         by_id: bool = True,
@@ -199,7 +226,7 @@ class FetchSessions:
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session is not None:
                 self._end(session)
-            return self._full(now, request, is_follower, names, by_id)
+            return self._full(now, request, view, names, by_id)
         if session is None:
             return FetchContext(Errors.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
@@ -212,8 +239,9 @@ class FetchSessions:
                 self._forget(session, _key(forgotten, index))
         if not session.partitions:
             self._end(session)
-            return self._full(now, request, is_follower, names, by_id)
+            return self._full(now, request, view, names, by_id)
         session.epoch = 1 if session.epoch == 0x7FFFFFFF else session.epoch + 1
+        session.seen_as(view)
         session.last_used_us = now
         for partition in session.due:
             if not partition.topic:
@@ -238,12 +266,12 @@ class FetchSessions:
         for partition in session.partitions.values():
             if (partition.topic, partition.index) in listed:
                 partition.sent_high_watermark = partition.sent_log_start = -2
-                session.due[partition] = None
+                partition.look_again()
 
     def _full(
-        self, now: int, request: m.FetchRequest, is_follower: bool, names: Names, by_id: bool
+        self, now: int, request: m.FetchRequest, view: View, names: Names, by_id: bool
     ) -> FetchContext:
-        session = FetchSession(0, 1, now, is_follower, by_id)
+        session = FetchSession(0, 1, now, view, by_id)
         self._update(session, request, names)
         context = FetchContext(named=list(session.partitions.values()))
         if request.session_epoch == INITIAL_EPOCH and context.named and self._make_room(now):
@@ -251,6 +279,7 @@ class FetchSessions:
             self.sessions[session.id] = session
             for partition in context.named:
                 self._watch(session, partition)
+                partition.look_again()
         return context
 
     def _fresh_id(self) -> int:
@@ -271,7 +300,7 @@ class FetchSessions:
                     if session.id:
                         self._watch(session, known)
                 known.ask(asked)
-                session.due[known] = None
+                known.look_again()
 
     def _watch(self, session: FetchSession, partition: FetchedPartition) -> None:
         partition.session = session
@@ -281,11 +310,11 @@ class FetchSessions:
     def _forget(self, session: FetchSession, key: Key) -> None:
         partition = session.partitions.pop(key, None)
         if partition is not None:
-            session.due.pop(partition, None)
             self._unwatch(partition)
+            session.due.pop(partition, None)
 
     def _unwatch(self, partition: FetchedPartition) -> None:
-        partition.last_in_session_us = partition.last_fetch_us
+        partition.last_idle_us = partition.last_fetch_us
         partition.session = None
         key = (partition.topic, partition.index)
         readers = self.readers.get(key, {})

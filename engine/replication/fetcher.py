@@ -90,22 +90,22 @@ class Fetcher:
             if following.asked is not None:
                 self.session.has_left(key)
 
-    def moved(self, partition: Partition) -> None:
+    def look_again(self, partition: Partition) -> None:
         """A partition's log moved: the next request may have to name it."""
-        self.session.moved((partition.topic_id, partition.index))
+        self.session.look_again((partition.topic_id, partition.index))
 
     def _rest(self, following: Following, until_us: int) -> None:
         """Asks for a partition again at that time, and not before."""
         partition = following.partition
         following.not_before_us = until_us
         self.resting[partition.topic_id, partition.index] = following
-        self.moved(partition)
+        self.look_again(partition)
 
     def _wake(self, now: int) -> None:
         for key, following in tuple(self.resting.items()):
             if following.not_before_us <= now:
                 del self.resting[key]
-                self.session.moved(key)
+                self.session.look_again(key)
 
     # -- asking
 
@@ -119,7 +119,7 @@ class Fetcher:
             if disagreeing:
                 self._ask_epochs(disagreeing)
             else:
-                self._fetch(now)
+                self._fetch()
         if self.resting:
             self._sleep(min(each.not_before_us for each in self.resting.values()))
 
@@ -132,8 +132,8 @@ class Fetcher:
     def _sleep(self, until_us: int) -> None:
         self.outbox.set_timer(FetcherTimer(self.leader_id), until_us)
 
-    def _fetch(self, now: int) -> None:
-        body = self.session.request(now, self.following, self.rule)
+    def _fetch(self) -> None:
+        body = self.session.request(self.following, self.resting, self.rule)
         body.replica_state = m.FetchRequest.ReplicaState(
             replica_id=self.node_id, replica_epoch=self.broker_epoch
         )
@@ -304,7 +304,7 @@ class Fetcher:
         if which == LATEST and answer.offset >= partition.log.log_end_offset:
             self._ask_offset(following, EARLIEST)
             return []
-        self._rest(following, now)
+        self._rest(following, 0)
         if which == EARLIEST_LOCAL:
             if not begin_behind_tier(self.outbox, partition, answer.offset, answer.leader_epoch):
                 self._rest(following, now + self.backoff_us)

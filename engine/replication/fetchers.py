@@ -67,10 +67,10 @@ class Fetchers:
             if not fetcher.following:
                 del self.by_leader[leader]
 
-    def moved(self, partition: Partition) -> None:
+    def look_again(self, partition: Partition) -> None:
         fetcher = self.by_leader.get(partition.leader_id)
         if fetcher is not None:
-            fetcher.moved(partition)
+            fetcher.look_again(partition)
 
     def answered(self, now: int, question: Question, body: Answered) -> None:
         """Hands an answer to the fetcher that asked, if it still exists."""

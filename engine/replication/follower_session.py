@@ -13,6 +13,7 @@ forget.  The leader's half: engine/replication/fetch_sessions.py.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from engine.replication.partition import Partition
@@ -65,13 +66,12 @@ class FollowerSession:
         self.changed: dict[Key, None] = {}
 
     def joined(self, key: Key) -> None:
-        self.left.pop(key, None)
         self.changed[key] = None
 
     def has_left(self, key: Key) -> None:
         self.left[key] = None
 
-    def moved(self, key: Key) -> None:
+    def look_again(self, key: Key) -> None:
         self.changed[key] = None
 
     def end(self) -> None:
@@ -87,9 +87,12 @@ class FollowerSession:
             self.id = session_id
 
     def request(
-        self, now: int, following: dict[Key, Following], rule: TruncationRule
+        self, following: dict[Key, Following], resting: Container[Key], rule: TruncationRule
     ) -> m.FetchRequest:
-        """A FetchRequest with the session's part filled in: what to add, what to forget."""
+        """A FetchRequest with the session's part filled in: what to add, what to forget.
+
+        Partitions that are `resting` are not asked for, and the leader forgets them.
+        """
         request = m.FetchRequest
         changed = following if self.id == 0 else self.changed
         self.changed = {}
@@ -99,7 +102,7 @@ class FollowerSession:
             (key for key in changed if key in following), key=lambda key: following[key].turn
         ):
             each = following[topic_id, index]
-            if each.not_before_us > now:
+            if (topic_id, index) in resting:
                 if each.asked is not None:
                     forgotten.setdefault(topic_id, []).append(index)
                     each.asked = None
@@ -107,6 +110,7 @@ class FollowerSession:
             position = each.position(rule)
             if position != each.asked or self.id == 0:
                 each.asked = position
+                self.left.pop((topic_id, index), None)
                 topics.setdefault(topic_id, []).append(self._named(index, position))
         for topic_id, index in self.left:
             forgotten.setdefault(topic_id, []).append(index)

@@ -51,8 +51,7 @@ class CleanerTimer:
 
 def retain(outbox: Outbox, now: int, partition: Partition) -> None:
     """Deletes the old segments that retention.ms, retention.bytes or the log start give up."""
-    if partition.log.delete_old_segments(now, partition.high_watermark):
-        partition.moves.moved(partition)
+    if partition.delete_old_segments(now):
         rule = "storage.retention.deletable"
         start = partition.log.log_start_offset
         outbox.trace(rule, "deleted", partition.name, "retention", to=start)

@@ -46,10 +46,11 @@ class IsrProposals(Protocol):
     def propose(self, now: int, partition: Partition) -> None: ...
 
 
-class Moves(Protocol):
-    """Hears of each partition whose log, high watermark, ISR or role moved."""
+class Readers(Protocol):
+    """Whoever fetches the partition: sessions here, or our own fetcher."""
 
-    def moved(self, partition: Partition) -> None: ...
+    def look_again(self, partition: Partition) -> None:
+        """Its log, high watermark, ISR or role moved."""
 
 
 class Partition:
@@ -66,7 +67,7 @@ class Partition:
         outbox: Outbox,
         metadata: MetadataImage,
         proposals: IsrProposals,
-        moves: Moves,
+        readers: Readers,
     ) -> None:
         self.node_id = node_id
         self.topic = topic
@@ -78,7 +79,7 @@ class Partition:
         self.outbox = outbox
         self.metadata = metadata
         self.proposals = proposals
-        self.moves = moves
+        self.readers = readers
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
         self.remote: RemoteLog | None = None
         self.leader_id = NO_LEADER
@@ -128,6 +129,7 @@ class Partition:
 
     def update(self, now: int, image: PartitionImage) -> bool:
         """Takes over what the metadata log says; True if the role or the epoch changed."""
+        self.readers.look_again(self)
         self.replicas = tuple(image.replicas)
         new_epoch = image.leader_epoch > self.leader_epoch
         if new_epoch:
@@ -150,7 +152,6 @@ class Partition:
         before = self.isr.committed
         if not self.isr.confirm(isr, partition_epoch):
             return False
-        self.moves.moved(self)
         if self.isr.committed != before:
             self._trace(heard_by, "isr", isr=list(self.isr.committed))
         return True
@@ -193,7 +194,7 @@ class Partition:
             records, self.leader_epoch, now, origin, guard, marker_bumps
         )
         if not info.duplicate:
-            self.moves.moved(self)
+            self.readers.look_again(self)
             for follower in self.followers.values():
                 follower.wake()
             self._trace("append_as_leader", "append", base=info.base_offset,
@@ -241,7 +242,7 @@ class Partition:
     def _commit_up_to(self, offset: int) -> None:
         self.high_watermark = offset
         self.log.producers.replicated_up_to(offset)
-        self.moves.moved(self)
+        self.readers.look_again(self)
 
     def _is_rejoining(self, now: int, follower: FollowerState, end: int) -> bool:
         """Caught up and allowed in, only not confirmed yet: wait, or it would never get in."""
@@ -285,7 +286,7 @@ class Partition:
         """Appends what the leader sent, offsets and epochs as they are."""
         known_epoch = self.log.latest_epoch
         info = self.log.append_as_follower(records)
-        self.moves.moved(self)
+        self.readers.look_again(self)
         self._trace("append_as_follower", "append", base=info.base_offset, last=info.last_offset,
                     epoch=self.log.latest_epoch)  # fmt: skip
         if self.log.latest_epoch != known_epoch:
@@ -311,7 +312,7 @@ class Partition:
         """
         end = self.log.log_end_offset
         new_end = self.log.truncate_to(min(offset, end))
-        self.moves.moved(self)
+        self.readers.look_again(self)
         if new_end < end:
             self.high_watermark = min(self.high_watermark, new_end)
             self._trace("truncate", "truncate", why, to=new_end, was=end)
@@ -321,7 +322,7 @@ class Partition:
         end = self.log.log_end_offset
         self.log.truncate_fully_and_start_at(offset)
         self.high_watermark = offset
-        self.moves.moved(self)
+        self.readers.look_again(self)
         self._trace("restart_at", "truncate", why, to=offset, was=end)
 
     def restart_behind_tier(
@@ -331,7 +332,7 @@ class Partition:
         end = self.log.log_end_offset
         self.log.restart_behind_tier(offset, epochs, producers)
         self.high_watermark = offset
-        self.moves.moved(self)
+        self.readers.look_again(self)
         self._trace("restart_behind_tier", "truncate", "the leader has what is below in the tier",
                     to=offset, was=end)  # fmt: skip
 
@@ -339,8 +340,15 @@ class Partition:
         """Forgets records below `offset` (delete records, retention, or because the leader did)."""
         if offset > self.log.log_start_offset:
             self.log.advance_log_start(min(offset, self.high_watermark))
-            self.moves.moved(self)
+            self.readers.look_again(self)
             self._trace("advance_log_start", "log_start", to=self.log.log_start_offset)
+
+    def delete_old_segments(self, now: int) -> bool:
+        """Deletes what retention gives up; True if the log starts elsewhere now."""
+        if not self.log.delete_old_segments(now, self.high_watermark):
+            return False
+        self.readers.look_again(self)
+        return True
 
     def _trace(self, method: str, kind: str, why: str = "", **fields: object) -> None:
         self.outbox.trace(f"{_HERE}.{method}", kind, self.name, why, **fields)

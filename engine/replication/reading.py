@@ -101,6 +101,16 @@ def diverges(partition: Partition, asked: FetchedPartition) -> tuple[int, int] |
     return None
 
 
+def _diverges(partition: Partition, asked: FetchedPartition) -> bool:
+    """Whether to tell where the logs diverge, or that the offset is not in ours."""
+    if asked.last_fetched_epoch in (NO_EPOCH, partition.leader_epoch):
+        return False
+    try:
+        return diverges(partition, asked) is not None
+    except KafkaError:
+        return True
+
+
 def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartition) -> bool:
     """Whether a session's partition may have something to tell, or its reader to the leader.
 
@@ -112,7 +122,7 @@ def has_news(hosted: HostedPartitions, terms: FetchTerms, asked: FetchedPartitio
         partition is None
         or not partition.is_leader
         or asked.current_leader_epoch not in (-1, partition.leader_epoch)
-        or asked.last_fetched_epoch not in (-1, partition.leader_epoch)
+        or _diverges(partition, asked)
         or asked.topic_id not in (bytes(16), partition.topic_id)
         or asked.fetch_offset != terms.limit(partition)
         or asked.sent_high_watermark != partition.high_watermark

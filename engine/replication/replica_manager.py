@@ -167,10 +167,10 @@ class ReplicaManager:
         self._configure(partition)
         return partition
 
-    def moved(self, partition: Partition) -> None:
+    def look_again(self, partition: Partition) -> None:
         """Whoever fetches the partition looks at it again: sessions here, or our own fetcher."""
-        self.sessions.moved(partition.key)
-        self.fetchers.moved(partition)
+        self.sessions.look_again(partition.key)
+        self.fetchers.look_again(partition)
 
     def broker_changed(self, now: int, broker_id: int) -> None:
         """A broker was fenced or unfenced: high watermarks stop or start waiting for it."""
@@ -187,7 +187,7 @@ class ReplicaManager:
                 continue
             was_leader = partition.is_leader
             partition.leader_id = NO_LEADER
-            self.moved(partition)
+            self.look_again(partition)
             self.fetchers.release(partition)
             self._tell_coordinators(now, partition, was_leader)
             self.cleaner.release(partition.key)

@@ -154,7 +154,7 @@ class MemoryDisk:
         return file
 
     def _below(self, directory: str) -> tuple[str, ...]:
-        return tuple(self._directories.get(directory, ()) if directory else self._files)
+        return tuple(self._directories.get(directory, ()))
 
     def _put(self, path: str, file: _File) -> _File:
         self._files[path] = file
@@ -175,6 +175,6 @@ class MemoryDisk:
 
 
 def _directories_of(path: str) -> list[str]:
-    """Every directory that a file is in: `a` and `a/b` for `a/b/c`."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
+    """Every directory that a file is in: the root, `a` and `a/b` for `a/b/c`."""
+    parts = path.split("/")
+    return ["/".join(parts[:number]) for number in range(len(parts))]

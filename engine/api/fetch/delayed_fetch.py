@@ -26,7 +26,7 @@ class DelayedFetch:
     request: Request[m.FetchRequest]
     terms: FetchTerms
     context: FetchContext
-    unknown: list[FetchedPartition]
+    unknown: dict[FetchedPartition, None]
 
     def try_complete(self, now: int) -> bool:
         available = 0

@@ -33,7 +33,7 @@ from engine.api.fetch.answers import (
 from engine.api.fetch.delayed_fetch import DelayedFetch
 from engine.broker.broker import Broker
 from engine.events import Request
-from engine.replication.fetch_sessions import FetchContext
+from engine.replication.fetch_sessions import FetchedPartition, View
 from engine.replication.reading import (
     FIRST_VERSION_FOR_FOLLOWER_READS,
     FIRST_VERSION_WITH_TOPIC_IDS,
@@ -53,23 +53,18 @@ def handle(broker: Broker, now: int, request: Request[m.FetchRequest]) -> None:
         broker.outbox.reply(request, _whole_refusal(request, Errors.UNKNOWN_SERVER_ERROR))
         return
     by_id = request.version >= FIRST_VERSION_WITH_TOPIC_IDS
-    context = broker.replicas.sessions.open(
-        now, body, terms.from_follower, hosted.topic_name, by_id=by_id
-    )
+    view = View(terms.replica_id, terms.replica_epoch, terms.isolation_level, terms.rack)
+    context = broker.replicas.sessions.open(now, body, view, hosted.topic_name, by_id=by_id)
     if context.error != Errors.NONE:
         broker.outbox.reply(request, m.FetchResponse(error_code=context.error))
         return
     session = context.session
-    if session is not None:
-        session.seen_as((terms.replica_id, terms.isolation_level, terms.rack), terms.replica_epoch)
     found = read_all(hosted, terms, context)
-    if session is not None:
-        for asked in [asked for asked, data in found if data is None]:
-            asked.segment = segment_with(hosted, asked, asked.fetch_offset)
-            del session.due[asked]
-    if terms.from_follower:
-        _note_progress(broker, now, terms, context, found)
-    unknown = [asked for asked, data in found if not is_known(data)]
+    moved = _note_progress(broker, now, terms, found) if terms.from_follower else {}
+    for asked, data in found:
+        if data is None and asked not in moved:
+            asked.rest(segment_with(hosted, asked, asked.fetch_offset))
+    unknown = {asked: None for asked, data in found if not is_known(data)}
     if is_due(terms, found) or body.max_wait_ms <= 0 or len(unknown) == context.size:
         broker.outbox.reply(request, fetch_answer(hosted, terms, context, found))
         return
@@ -120,18 +115,24 @@ def _terms(broker: Broker, request: Request[m.FetchRequest]) -> FetchTerms:
 
 
 def _note_progress(
-    broker: Broker, now: int, terms: FetchTerms, context: FetchContext, found: Found
-) -> None:
+    broker: Broker, now: int, terms: FetchTerms, found: Found
+) -> dict[FetchedPartition, None]:
     """Notes, partition by partition, that the follower holds all below the offset it asks for.
 
-    That may move the high watermark, and with it answer requests that wait for it.  A partition
+    That may move the high watermark, and with it answer requests that wait for it; gives those
+    where it did.  A partition
     that was refused, or whose log diverges from the follower's, says nothing about progress.
-    One without news is idle from here on (engine/replication/follower_state.py).
+    One without news is idle from here on (engine/replication/follower_state.py).  If another
+    session of the follower thinks the same, it looks again: this fetch may be a late one.
     """
+    all_moved: dict[FetchedPartition, None] = {}
     for number, (asked, data) in enumerate(found):
         if data is not None and (data.error_code or data.diverging_epoch is not None):
             continue
         partition = broker.replicas.partitions[asked.topic, asked.index]
+        idle = partition.followers[terms.replica_id].idle
+        if idle is not None and idle is not asked:
+            idle.look_again()
         try:
             moved = partition.follower_fetched(
                 now,
@@ -142,10 +143,10 @@ def _note_progress(
             )
         except KafkaError as error:
             found[number] = (asked, refusal(broker.replicas.hosted, terms, asked, error))
-            if context.session is not None:
-                context.session.due[asked] = None
             continue
         if data is None:
             partition.followers[terms.replica_id].idle = asked
         if moved:
+            all_moved[asked] = None
             broker.replicas.purgatory.check(now, partition.key)
+    return all_moved

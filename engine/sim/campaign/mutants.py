@@ -193,7 +193,7 @@ def _keep_tail(
 ) -> None:
     log = following.partition.log
     log.epochs.assign(following.leader_epoch, log.log_end_offset)
-    self.moved(following.partition)
+    self.look_again(following.partition)
 
 
 def _forget_all(original: Original, self: fetcher.Fetcher, partition: Partition) -> None:

@@ -51,15 +51,15 @@ class Proposals:
         self.asked.append(partition.isr.proposed)
 
 
-class Moves:
+class Readers:
     """Tells `fetcher`, if there is one, what moved."""
 
     def __init__(self) -> None:
         self.fetcher: Fetcher | None = None
 
-    def moved(self, partition: Partition) -> None:
+    def look_again(self, partition: Partition) -> None:
         if self.fetcher is not None:
-            self.fetcher.moved(partition)
+            self.fetcher.look_again(partition)
 
 
 def image(isr: tuple[int, ...] = (LEADER, OTHER, THIRD), **changes: Any) -> PartitionImage:
@@ -85,7 +85,7 @@ def partition(
     for broker in (LEADER, OTHER, THIRD):
         metadata.brokers[broker] = BrokerImage(broker, 7, bytes(16), fenced=False)
     return Partition(node_id, "orders", TOPIC_ID, 0, log_of(list(epochs)), high_watermark,
-                     Outbox(), metadata, Proposals(), Moves())  # fmt: skip
+                     Outbox(), metadata, Proposals(), Readers())  # fmt: skip
 
 
 def fetcher(outbox: Outbox, rule: str = "fetch-divergence") -> Fetcher:

@@ -32,7 +32,7 @@ class Following:
         self.partition.update(NOW, image(leader_epoch=max(epochs, default=0)))
         self.outbox = self.partition.outbox
         self.fetcher: Fetcher = fetcher(self.outbox, rule)
-        self.partition.moves.fetcher = self.fetcher
+        self.partition.readers.fetcher = self.fetcher
         self.fetcher.follow(self.partition)
         self.fetcher.poll(NOW)
         self.token: Any = None

@@ -10,7 +10,7 @@ from engine.events import Send, Trace
 from engine.metadata.image import BrokerImage
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed_append import PendingAppend
-from engine.replication.fetch_sessions import FetchedPartition, FetchSession, FetchSessions
+from engine.replication.fetch_sessions import FetchedPartition, FetchSession, FetchSessions, View
 from engine.replication.follower_state import FollowerState
 from engine.replication.hosted import HostedPartitions
 from engine.replication.in_sync import InSyncReplicas
@@ -63,7 +63,7 @@ def test_a_follower_at_the_end_is_caught_up_however_long_ago_it_fetched() -> Non
 
 def idle_since(last_used_us: int) -> FetchedPartition:
     """A follower's part of a session whose last request came then."""
-    session = FetchSession(9, 1, last_used_us, is_follower=True, by_id=True)
+    session = FetchSession(9, 1, last_used_us, View(OTHER), by_id=True)
     return FetchedPartition((TOPIC_ID, 0), "orders", TOPIC_ID, 0, session=session)
 
 

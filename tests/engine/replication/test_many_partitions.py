@@ -44,10 +44,10 @@ def cluster(idle: int = 0, **settings: Any) -> World:
     return world
 
 
-def produce(world: World, topic: str = TOPIC) -> m.ProduceRequest:
+def produce(world: World, topic: str = TOPIC, index: int = 0) -> m.ProduceRequest:
     request = m.ProduceRequest
     records = batch.encode([batch.Record(0, world.cluster.now // 1000, None, b"x", ())])
-    part = request.PartitionProduceData(index=0, records=records)
+    part = request.PartitionProduceData(index=index, records=records)
     topic_id = world.image().topic_ids[topic]
     data = request.TopicProduceData(topic_id=topic_id, partition_data=[part])
     return request(acks=-1, timeout_ms=30_000, topic_data=[data])
@@ -122,6 +122,48 @@ def test_nothing_is_looked_at_while_nothing_moves(looks: Counter[str]) -> None:
     looks.clear()
     world.run(for_s=5)
     assert looks.total() == 0
+
+
+def test_nothing_is_looked_at_after_a_leader_has_failed_and_come_back(looks: Counter[str]) -> None:
+    """The last records of its partitions are of an epoch that is over."""
+    world = cluster(30)
+    for index in range(30):
+        world.ask(produce(world, IDLE, index), world.leader(IDLE, index))
+    world.kill(101)
+    world.run(for_s=LAG_MS / 1000 + 5)
+    world.start(101)
+    world.run(until=lambda w: all(len(p.isr) == 3 for p in w.partitions(IDLE).values()), for_s=60)
+    world.run(for_s=5)
+    looks.clear()
+    world.run(for_s=5)
+    assert looks.total() == 0
+
+
+def test_a_late_fetch_of_a_former_session_is_corrected() -> None:
+    """102 opens another session, is level and idle; then its old request names an old offset."""
+    world = cluster()
+    world.ask(produce(world), 101)
+    changes = len(world.trace_lines(("isr",)))
+    world.strand(102, 101, ms=3_000, count=1, api="Fetch")
+    for wait_s in (1.0, 0.5):
+        world.ask(produce(world), 101)
+        world.run(for_s=wait_s)
+    world.run(for_s=2 * LAG_MS / 1000)
+    assert world.replica(101, TOPIC, 0).followers[102].log_end_offset == 3
+    assert len(world.trace_lines(("isr",))) == changes
+
+
+def test_a_followers_clock_that_jumps_back_stops_no_fetch() -> None:
+    world = cluster()
+    world.drop(102, 101, api="Fetch")
+    world.ask(produce(world), 101)
+    world.run(for_s=3)
+    world.create_topic("other", assignment={0: [101, 102, 103]})
+    world.jump_clock(102, ms=-5_000)
+    for _ in range(2):
+        world.post(produce(world), 101)
+        world.run(for_s=3)
+    assert world.replica(102, TOPIC, 0).log.log_end_offset == 3
 
 
 def test_a_follower_of_idle_partitions_stays_in_sync() -> None:

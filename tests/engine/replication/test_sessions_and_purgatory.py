@@ -14,6 +14,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 ID = bytes(range(16))
+VIEW = View(102, broker_epoch=7)
 
 
 class Names:
@@ -52,30 +53,30 @@ def wanted(context: FetchContext) -> list[tuple[int, int]]:
 
 def test_an_incremental_request_names_only_what_changed() -> None:
     all_of_them = sessions()
-    first = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names())
+    first = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), VIEW, Names())
     assert first.session_id != 0
-    second = all_of_them.open(0, request(first.session_id, 1, (1, 9)), True, Names())
+    second = all_of_them.open(0, request(first.session_id, 1, (1, 9)), VIEW, Names())
     assert wanted(second) == [(0, 5), (1, 9)]
-    third = all_of_them.open(0, request(first.session_id, 2, forget=(0,)), True, Names())
+    third = all_of_them.open(0, request(first.session_id, 2, forget=(0,)), VIEW, Names())
     assert wanted(third) == [(1, 9)]
 
 
 def test_a_repeated_or_lost_request_is_noticed() -> None:
     all_of_them = sessions()
-    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
-    assert all_of_them.open(0, request(known, 1), True, Names()).error == Errors.NONE
-    again = all_of_them.open(0, request(known, 1), True, Names())
+    known = all_of_them.open(0, request(0, 0, (0, 5)), VIEW, Names()).session_id
+    assert all_of_them.open(0, request(known, 1), VIEW, Names()).error == Errors.NONE
+    again = all_of_them.open(0, request(known, 1), VIEW, Names())
     assert again.error == Errors.INVALID_FETCH_SESSION_EPOCH
-    unknown = all_of_them.open(0, request(known + 1, 1), True, Names())
+    unknown = all_of_them.open(0, request(known + 1, 1), VIEW, Names())
     assert unknown.error == Errors.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_full_request_replaces_the_session_and_epoch_minus_one_ends_it() -> None:
     all_of_them = sessions()
-    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
-    replaced = all_of_them.open(0, request(known, 0, (0, 5)), True, Names()).session_id
+    known = all_of_them.open(0, request(0, 0, (0, 5)), VIEW, Names()).session_id
+    replaced = all_of_them.open(0, request(known, 0, (0, 5)), VIEW, Names()).session_id
     assert list(all_of_them.sessions) == [replaced]
-    assert all_of_them.open(0, request(replaced, -1, (0, 5)), True, Names()).session_id == 0
+    assert all_of_them.open(0, request(replaced, -1, (0, 5)), VIEW, Names()).session_id == 0
     assert all_of_them.sessions == {}
 
 
@@ -83,8 +84,8 @@ def test_a_full_request_replaces_the_session_and_epoch_minus_one_ends_it() -> No
 def test_a_session_ends_with_its_last_partition(named: tuple[tuple[int, int], ...]) -> None:
     """What the request names is read, without a session."""
     all_of_them = sessions()
-    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
-    last = all_of_them.open(0, request(known, 1, *named, forget=(0,)), True, Names())
+    known = all_of_them.open(0, request(0, 0, (0, 5)), VIEW, Names()).session_id
+    last = all_of_them.open(0, request(known, 1, *named, forget=(0,)), VIEW, Names())
     assert (last.error, last.session_id, last.session) == (Errors.NONE, 0, None)
     assert wanted(last) == list(named)
     assert all_of_them.sessions == {}
@@ -92,9 +93,9 @@ def test_a_session_ends_with_its_last_partition(named: tuple[tuple[int, int], ..
 
 def test_a_full_cache_gives_no_session_until_one_is_long_unused() -> None:
     all_of_them = sessions(slots=1)
-    old = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
-    assert all_of_them.open(1, request(0, 0, (1, 5)), True, Names()).session_id == 0
-    fresh = all_of_them.open(EVICTION_US, request(0, 0, (1, 5)), True, Names()).session_id
+    old = all_of_them.open(0, request(0, 0, (0, 5)), VIEW, Names()).session_id
+    assert all_of_them.open(1, request(0, 0, (1, 5)), VIEW, Names()).session_id == 0
+    fresh = all_of_them.open(EVICTION_US, request(0, 0, (1, 5)), VIEW, Names()).session_id
     assert fresh not in (0, old)
     assert list(all_of_them.sessions) == [fresh]
 
@@ -103,39 +104,35 @@ def test_a_topic_that_was_unknown_is_served_without_being_named_again() -> None:
     """The follower had heard of the topic before the leader had."""
     names, later = Names(), bytes(reversed(ID))
     all_of_them = sessions()
-    first = all_of_them.open(0, request(0, 0, (0, 5), topic_id=later), True, names)
+    first = all_of_them.open(0, request(0, 0, (0, 5), topic_id=later), VIEW, names)
     assert first.partitions[0].topic == ""
     names.known[later] = "payments"
-    second = all_of_them.open(0, request(first.session_id, 1), True, names)
+    second = all_of_them.open(0, request(first.session_id, 1), VIEW, names)
     assert second.partitions[0].topic == "payments"
 
 
 def test_a_session_keeps_to_its_way_of_naming_topics() -> None:
     all_of_them = sessions()
-    known = all_of_them.open(0, request(0, 0, (0, 5)), True, Names()).session_id
-    other = all_of_them.open(0, request(known, 1), True, Names(), by_id=False)
+    known = all_of_them.open(0, request(0, 0, (0, 5)), VIEW, Names()).session_id
+    other = all_of_them.open(0, request(known, 1), VIEW, Names(), by_id=False)
     assert other.error == Errors.FETCH_SESSION_TOPIC_ID_ERROR
-    assert all_of_them.open(0, request(known, 1), True, Names()).error == Errors.NONE
+    assert all_of_them.open(0, request(known, 1), VIEW, Names()).error == Errors.NONE
 
 
 def test_who_got_records_goes_behind_the_others() -> None:
     all_of_them = sessions()
-    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names()).session_id
-    context = all_of_them.open(0, request(known, 1), True, Names())
+    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), VIEW, Names()).session_id
+    context = all_of_them.open(0, request(known, 1), VIEW, Names())
     assert context.session is not None
     context.session.served(context.partitions[0])
-    assert wanted(all_of_them.open(0, request(known, 2), True, Names())) == [(1, 6), (0, 5)]
-
-
-VIEW = (102, 0, "")
+    assert wanted(all_of_them.open(0, request(known, 2), VIEW, Names())) == [(1, 6), (0, 5)]
 
 
 def settled(all_of_them: FetchSessions) -> FetchContext:
     """Partitions 0 and 1 in a session, both looked at and found idle."""
-    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), True, Names()).session_id
-    context = all_of_them.open(1, request(known, 1), True, Names())
+    known = all_of_them.open(0, request(0, 0, (0, 5), (1, 6)), VIEW, Names()).session_id
+    context = all_of_them.open(1, request(known, 1), VIEW, Names())
     assert context.session is not None
-    context.session.seen_as(VIEW, 7)
     context.session.due.clear()
     return context
 
@@ -143,34 +140,29 @@ def settled(all_of_them: FetchSessions) -> FetchContext:
 def test_what_is_idle_is_read_again_once_it_moves_or_is_named() -> None:
     all_of_them = sessions()
     known = settled(all_of_them).session_id
-    assert wanted(all_of_them.open(1, request(known, 2), True, Names())) == []
-    all_of_them.moved(("orders", 1))
-    assert wanted(all_of_them.open(1, request(known, 3, (0, 7)), True, Names())) == [(0, 7), (1, 6)]
+    assert wanted(all_of_them.open(1, request(known, 2), VIEW, Names())) == []
+    all_of_them.look_again(("orders", 1))
+    assert wanted(all_of_them.open(1, request(known, 3, (0, 7)), VIEW, Names())) == [(0, 7), (1, 6)]
 
 
-@pytest.mark.parametrize("view", [(102, 1, ""), (102, 0, "b")], ids=["isolation level", "rack"])
+@pytest.mark.parametrize(
+    "view",
+    [VIEW._replace(isolation_level=1), VIEW._replace(rack="b"), VIEW._replace(broker_epoch=8)],
+    ids=["isolation level", "rack", "started again"],
+)
 def test_who_sees_other_things_is_shown_everything_again(view: View) -> None:
-    session = settled(sessions()).session
-    assert session is not None
-    session.seen_as(VIEW, 7)
-    assert session.due == {}
-    session.seen_as(view, 7)
-    assert len(session.due) == 2
-
-
-def test_a_follower_that_has_started_again_is_looked_at_again() -> None:
-    session = settled(sessions()).session
-    assert session is not None
-    session.seen_as(VIEW, 8)
-    assert len(session.due) == 2
+    all_of_them = sessions()
+    known = settled(all_of_them).session_id
+    assert wanted(all_of_them.open(2, request(known, 2), VIEW, Names())) == []
+    assert len(wanted(all_of_them.open(3, request(known, 3), view, Names()))) == 2
 
 
 def test_what_is_forgotten_or_over_is_not_watched() -> None:
     all_of_them = sessions()
     context = settled(all_of_them)
-    all_of_them.open(2, request(context.session_id, 2, forget=(0,)), True, Names())
+    all_of_them.open(2, request(context.session_id, 2, forget=(0,)), VIEW, Names())
     assert list(all_of_them.readers) == [("orders", 1)]
-    all_of_them.open(3, request(context.session_id, -1), True, Names())
+    all_of_them.open(3, request(context.session_id, -1), VIEW, Names())
     assert all_of_them.readers == {}
 
 
