@@ -44,10 +44,10 @@ Names = Callable[[bytes], str]
 
 
 class View(NamedTuple):
-    """Who reads, and how much of a log they may see.
+    """The reader, and how much of a log it may see.
 
-    `replica_id` is -1 for consumers, `broker_epoch` for all who name none.  A `rack` is given if
-    the reader may be sent to a replica in it.
+    `replica_id` is -1 for consumers, and `broker_epoch` if the request names none.  A `rack` is
+    given if the reader may be sent to a replica in it.
     """
 
     replica_id: int = -1

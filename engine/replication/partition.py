@@ -47,7 +47,7 @@ class IsrProposals(Protocol):
 
 
 class Readers(Protocol):
-    """Whoever fetches the partition: sessions here, or our own fetcher."""
+    """All that fetch the partition: sessions here, or our own fetcher."""
 
     def look_again(self, partition: Partition) -> None:
         """Its log, high watermark, ISR or role moved."""

@@ -168,7 +168,7 @@ class ReplicaManager:
         return partition
 
     def look_again(self, partition: Partition) -> None:
-        """Whoever fetches the partition looks at it again: sessions here, or our own fetcher."""
+        """All that fetch the partition look at it again: sessions here, or our own fetcher."""
         self.sessions.look_again(partition.key)
         self.fetchers.look_again(partition)
 

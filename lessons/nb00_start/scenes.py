@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import ConfigResource
 
 from engine.wire.messages import DescribeQuorumRequest
+from kit import jars
 from kit.clusters.connections import Connection
-from kit.clusters.interface import Cluster, NotOffered
-from kit.probes.clients import READER, admin, ask
+from kit.clusters.interface import Cluster, ClusterError, NotOffered
+from kit.clusters.tools import Printed
+from kit.probes import requests
+from kit.probes.clients import READER, admin, ask, topic_id
+from kit.probes.java_client import JVM, QUIET
 
 ANSWER_S = 5.0
 READ_S = 20.0
+TOOL_S = 60.0
+CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+FIRST_SEGMENT = "00000000000000000000.log"
 
 
 def files(cluster: Any, topic: str, partition: int) -> dict[int, dict[str, int]]:
@@ -32,6 +41,32 @@ def files(cluster: Any, topic: str, partition: int) -> dict[int, dict[str, int]]
         folder = Path(node.data_dir) / f"{topic}-{partition}"
         found[node.id] = {file.name: file.stat().st_size for file in sorted(folder.glob("*"))}
     return found
+
+
+def described_brokers(cluster: Cluster) -> list[int]:
+    """The ids of the brokers in the answer to DescribeCluster."""
+    client = admin(cluster)  # kept: without it the future never ends
+    return sorted(node.id for node in client.describe_cluster().result(READ_S).nodes)
+
+
+def one_more_batch(cluster: Cluster, topic: str, key: str, value: str) -> dict[str, Any]:
+    """Writes a batch of one record by hand, acks=all, to the leader of partition 0.
+
+    Its size in bytes, the base offset in the answer, and the bytes by which each replica's log
+    grew.  The error's name in place of the offset if the leader refuses it.
+    """
+    batch = requests.one_batch(value.encode(), key=key.encode())
+    before = files(cluster, topic, 0)
+    body = requests.producing(topic_id(cluster, topic), acks=-1, records=batch)
+    answer = requests.first_partition(ask(cluster, cluster.leader(topic), body))
+    after = files(cluster, topic, 0)
+    return {
+        "its bytes": len(batch),
+        "base offset in the answer": requests.refusal(answer) or answer.base_offset,
+        "each log grew by": [
+            after[broker][FIRST_SEGMENT] - before[broker][FIRST_SEGMENT] for broker in after
+        ],
+    }
 
 
 def read_at(cluster: Cluster, topic: str, offset: int) -> str:
@@ -68,3 +103,32 @@ def broker_setting(cluster: Cluster, name: str) -> str:
     client, broker = admin(cluster), ConfigResource(ConfigResource.Type.BROKER, "101")
     entry = client.describe_configs([broker])[broker].result(20).get(name)
     return "no such setting" if entry is None else str(entry.value)
+
+
+def delete_topic(cluster: Cluster, topic: str) -> None:
+    """Deletes a topic that a tool has made, if it is there; WaitTimeout if it does not go."""
+    client = admin(cluster)  # kept: without it the future never ends
+    with contextlib.suppress(KafkaException):  # there is none yet
+        client.delete_topics([topic])[topic].result(READ_S)
+    cluster.wait_until(lambda c: topic not in c.snapshot()["topics"])
+
+
+def typed(cluster: Cluster, topic: str, line: str) -> Printed:
+    """Types one line into Kafka's console producer; what it printed, without its prompts.
+
+    Without Java the text says so.  ClusterError with its own words if it failed, and
+    TimeoutExpired if it has not ended in 60 s.
+    """
+    asked = ("--bootstrap-server", cluster.bootstrap, "--topic", topic)
+    command = f"echo {shlex.quote(line)} | kafka-console-producer.sh {' '.join(asked)}"
+    try:
+        java = [jars.java(), *JVM, *QUIET, "-cp", jars.classpath(), CONSOLE_PRODUCER]
+    except jars.JarsMissing as missing:
+        return Printed(command, f"Kafka's tools need Java. {missing}")
+    done = subprocess.run(
+        [*java, *asked], input=f"{line}\n", capture_output=True, text=True, timeout=TOOL_S,
+        start_new_session=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise ClusterError(f"The console producer failed: {done.stderr or done.stdout}")
+    return Printed(command, done.stdout.strip(">\n "))

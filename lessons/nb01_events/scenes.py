@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import queue
 import socket
+import sqlite3
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from contextlib import closing
+from itertools import islice, pairwise
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -26,6 +30,8 @@ from lessons.nb01_events.readers import Crew, Reader, committed, forget, write
 EARLIEST = {"auto.offset.reset": "earliest"}
 ANSWER_S = 20.0
 HOUR_MS = 3_600_000
+LIBRARIES = ("librdkafka", "apache-kafka-java")
+"""As client libraries name themselves in ApiVersions; confluent-kafka is built on the first."""
 LINEAGE = (("via", b"web"), ("source", b"system-a"), ("via", b"queue"))
 
 
@@ -85,6 +91,32 @@ def by_partition(messages: Sequence[Any]) -> dict[int, dict[int, str]]:
         part = found.setdefault(message.partition(), {})
         part[message.offset()] = message.value().decode()
     return dict(sorted(found.items()))
+
+
+def interleaved(cluster: Cluster) -> dict[str, Any]:
+    """Twelve orders, two partitions in turn: one group reads each at once, another reads later."""
+    cluster.create_topic("orders", assignment={0: [101], 1: [101]})
+    forget(cluster, "live", "late")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 0})
+    read: dict[str, list[Any]] = {"live": []}
+    with Reader(cluster, "orders", "live", EARLIEST) as live:
+        for number, order in enumerate(names("order ", 12)):
+            producer.produce("orders", order, partition=number % 2)
+            producer.flush(ANSWER_S)
+            read["live"] += live.messages(most=1)
+    with Reader(cluster, "orders", "late", EARLIEST) as late:
+        read["late"] = late.messages()
+    turns = {group: [message.partition() for message in found] for group, found in read.items()}
+    same = by_partition(read["live"]) == by_partition(read["late"])
+    return {
+        "orders read": {group: len(found) for group, found in read.items()},
+        "in each partition the same sequence": same,
+        "the partitions alternate alike": turns["live"] == turns["late"],
+        "changes from one partition to the other": {
+            group: measured(sum(a != b for a, b in pairwise(found)), "of 11")
+            for group, found in turns.items()
+        },
+    }
 
 
 def split_or_copy(cluster: Cluster) -> dict[str, Any]:
@@ -293,12 +325,18 @@ def other_languages(cluster: Cluster) -> dict[str, Any]:
     found = Consumer({"bootstrap.servers": one, "group.id": "x", "log_level": 0})
     brokers = len(found.list_topics(timeout=ANSWER_S).brokers)
     found.close()
-    with RawClient(cluster, 101, "reader") as client:
-        offered = client.ask(ApiVersionsRequest("reader", "1"), 3).api_keys
+    answers = []
+    for library in LIBRARIES:
+        with RawClient(cluster, 101, "reader") as client:
+            answers.append(client.ask(ApiVersionsRequest(library, "1"), 3))
+    offered = answers[0].api_keys
     (fetch,) = (each for each in offered if each.api_key == FetchRequest.API_KEY)
+    levels = {each.name: each.max_version_level for each in answers[0].finalized_features}
     return {
         "Java reads": read,
         "Fetch versions offered to each client": [fetch.min_version, fetch.max_version],
+        "the same list for librdkafka and Java": all(a.api_keys == offered for a in answers),
+        "metadata.version in the same answer": levels["metadata.version"],
         "brokers found through one address": brokers,
     }
 
@@ -326,17 +364,27 @@ def late_in_java(cluster: Cluster) -> dict[str, Any]:
 
 
 def shared_out(cluster: Cluster) -> dict[str, Any]:
-    """Six partitions for one, two and three members of a group."""
-    cluster.create_topic("orders", partitions=6)
-    seen = {}
-    for members in (1, 2, 3):
+    """Six partitions for one to four members of a group, and a backlog of 24 orders."""
+    partitions, backlog, work_ms = 6, 24, 30.0
+    seen: dict[str, Any] = {}
+    most, took = [], {}
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for members in (1, 2, 3, 4):
+        topic = f"orders-{members}"  # each backlog is new
+        cluster.create_topic(topic, partitions=partitions)
         forget(cluster, "billing")
-        with Crew(cluster, "orders", "billing", members) as crew:
-            crew.wait_for_shares(6)
-            seen[f"{members} in the group"] = sorted(
-                len(each.assigned or []) for each in crew.readers
-            )
-    return seen
+        with Crew(cluster, topic, "billing", members, [work_ms] * members) as crew:
+            crew.wait_for_shares(partitions)
+            owned = [len(each.assigned or []) for each in crew.readers]
+            start = time.perf_counter()
+            for number, order in enumerate(names("order ", backlog)):
+                producer.produce(topic, order, partition=number % partitions)
+            producer.flush(ANSWER_S)
+            crew.wait_for(backlog)
+            took[f"{members} in the group"] = measured(time.perf_counter() - start, "s")
+            most.append(max(map(len, crew.got)))
+        seen[f"{members} in the group"] = sorted(owned)
+    return {**seen, "of 24 orders, the busiest member did": most, "24 orders took": took}
 
 
 def pulled(cluster: Cluster) -> dict[str, Any]:
@@ -350,6 +398,26 @@ def pulled(cluster: Cluster) -> dict[str, Any]:
     return {
         "sent by the broker without a request": 0 if pushed is None else 1,
         "records in the answer to a Fetch": requests.records_in(answer),
+    }
+
+
+def on_events(cluster: Cluster) -> dict[str, Any]:
+    """A service whose handler runs for each event that its consumer gets, and for nothing else."""
+    cluster.create_topic("orders")
+    forget(cluster, "handler")
+    quiet_s = 0.2
+    runs: list[int] = []
+    with Crew(cluster, "orders", "handler", 1) as handler:
+        handler.wait_for_partitions()
+        for orders in (0, 3, 0):
+            write(cluster, "orders", names("order ", orders))
+            handler.wait_for(sum(runs) + orders)
+            time.sleep(quiet_s)
+            runs.append(len(handler.got[0]) - sum(runs))
+    return {
+        "the handler ran, before the events": runs[0],
+        "for three events": runs[1],
+        "after them": runs[2],
     }
 
 
@@ -441,7 +509,9 @@ def receiver_is_down(cluster: Cluster) -> dict[str, Any]:
             failed += 1
     cluster.create_topic("orders")
     forget(cluster, "stock")
+    start = time.perf_counter()
     stored = write(cluster, "orders", names("order ", 10))
+    returned = time.perf_counter()
     small: queue.Queue[str] = queue.Queue(maxsize=4)  # what a receiver that is pushed to can hold
     dropped = 0
     for each in names("order ", 10):
@@ -449,11 +519,22 @@ def receiver_is_down(cluster: Cluster) -> dict[str, Any]:
             small.put_nowait(each)
         except queue.Full:
             dropped += 1
+    time.sleep(0.3)  # the receiver is away
+    starts = time.perf_counter()
+    read = read_as(cluster, "stock", "orders")
+    moments = {
+        "the sender starts": start,
+        "the sender has its ten answers": returned,
+        "the receiver starts": starts,
+        "the receiver has ten events": time.perf_counter(),
+    }
     return {
         "calls that failed": failed,
         "events stored": stored,
-        "events read later": len(read_as(cluster, "stock", "orders")),
+        "events read later": len(read),
         "pushed to a buffer of 4, dropped": dropped,
+        "the sender had ended before the receiver started": returned < starts,
+        "timeline": {what: measured((at - start) * 1000, "ms") for what, at in moments.items()},
     }
 
 
@@ -561,7 +642,7 @@ def account_history(cluster: Cluster) -> dict[str, Any]:
 
 
 def clickstream(cluster: Cluster) -> dict[str, Any]:
-    """Clicks for a report, a recommendation and a batch; then the report is rebuilt."""
+    """Clicks for a report, a recommendation and a table; then the report is rebuilt."""
     cluster.create_topic("clicks", partitions=2)
     forget(cluster, "report", "recommendation", "batch")
     pages = ["shoes", "hats", "shoes", "bags", "hats", "shoes", "bags", "hats", "hats"]
@@ -579,6 +660,8 @@ def clickstream(cluster: Cluster) -> dict[str, Any]:
     click(0, 6)
     found = {group: read(group) for group in ("report", "recommendation", "batch")}
     last = dict(found["recommendation"])
+    report = counted(page for _, page in found["report"])
+    table = counted_in_a_table(found["batch"])
     forget(cluster, "report")  # it is away, and comes back with another layout
     click(6, 9)
     meanwhile = read("recommendation")
@@ -586,9 +669,10 @@ def clickstream(cluster: Cluster) -> dict[str, Any]:
     rebuilt = read("report")
     later = [committed(cluster, "recommendation", "clicks", part) for part in (0, 1)]
     return {
-        "report": counted(page for _, page in found["report"]),
+        "report": report,
         "recommendation: last page": [f"{user}: {page}" for user, page in sorted(last.items())],
-        "the batch counts the same": Counter(found["batch"]) == Counter(found["report"]),
+        "a table on disk, by SQL": table,
+        "the batch counts the same": table == report,
         "without report, recommendation reads": len(meanwhile),
         "report again, by user": counted(user for user, _ in rebuilt),
         "recommendation's offsets unchanged": offsets == later,
@@ -597,3 +681,17 @@ def clickstream(cluster: Cluster) -> dict[str, Any]:
 
 def counted(found: Iterable[str]) -> list[str]:
     return [f"{name} {count}" for name, count in sorted(Counter(found).items())]
+
+
+def counted_in_a_table(clicks: Iterable[tuple[str, str]]) -> list[str]:
+    """Writes (user, page) to a table on disk, opens it again, and counts each page's clicks."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "clicks.db"
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("CREATE TABLE clicks (user TEXT, page TEXT)")
+            database.executemany("INSERT INTO clicks VALUES (?, ?)", clicks)
+        with closing(sqlite3.connect(file)) as database:
+            rows = database.execute(
+                "SELECT page, count(*) FROM clicks GROUP BY page ORDER BY page"
+            ).fetchall()
+    return [f"{page} {count}" for page, count in rows]

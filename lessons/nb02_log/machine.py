@@ -7,12 +7,14 @@ of its own gives other ratios, and that is the point of measuring.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,9 +35,13 @@ SOON_S = 0.5
 FLUSHING: dict[str, dict[str, int]] = {
     "the defaults": {},
     "flush.messages=1": {"flush.messages": 1},
+    "flush.messages=10": {"flush.messages": 10},
     "flush.ms=100": {"flush.ms": 100},
     "segment.bytes=1 MiB": {"segment.bytes": MIB},
 }
+WRITES, FLUSHES = ("write", "pwrite64", "writev"), ("fsync", "fdatasync")
+_CALL = re.compile(rf"\b({'|'.join((*WRITES, *FLUSHES))})\(\d+<([^>]*)>")
+"""A call as strace -y shows it: its name, and the file behind its descriptor."""
 KERNEL_RULES = ("dirty_expire_centisecs", "dirty_background_ratio", "dirty_ratio")
 
 
@@ -218,9 +224,31 @@ def system_calls(cluster: Cluster | None, topic: str) -> str:
 
 
 def flushes_of(calls: str, topics: Iterable[str]) -> dict[str, int]:
-    """How many of the calls that strace shows, each with its file, are about a topic's .log."""
-    lines = [line for line in calls.splitlines() if ".log>" in line]
-    return {topic: sum(f"/{topic}-0/" in line for line in lines) for topic in topics}
+    """How many flushes of each topic's .log files strace shows."""
+    found = Counter(topic for name, topic, _ in _log_calls(calls) if name in FLUSHES)
+    return {topic: found[topic] for topic in topics}
+
+
+def most_unflushed(calls: str, topics: Iterable[str]) -> dict[str, int]:
+    """The most batches in each topic's .log files that no flush had covered yet.
+
+    A loss of power at that moment takes them from this machine.
+    """
+    waiting = {topic: Counter[str]() for topic in topics}
+    most = dict.fromkeys(waiting, 0)
+    for name, topic, path in _log_calls(calls):
+        if topic in waiting:
+            files = waiting[topic]
+            files[path] = 0 if name in FLUSHES else files[path] + 1
+            most[topic] = max(most[topic], files.total())
+    return most
+
+
+def _log_calls(calls: str) -> Iterator[tuple[str, str, str]]:
+    """The name, the topic and the file of each call about a .log of partition 0, in order."""
+    for found in map(_CALL.search, calls.splitlines()):
+        if found and found[2].endswith(".log"):
+            yield found[1], Path(found[2]).parent.name.removesuffix("-0"), found[2]
 
 
 def _sending(cluster: Cluster, broker: int, pid: int, topic: str) -> str:
@@ -246,11 +274,14 @@ def _flushing(cluster: Cluster, pid: int, count: int = 25) -> str:
             writing.one_by_one(cluster, topic, [b"x" * 100_000] * count)
         time.sleep(SOON_S)
 
-    calls, said = _traced(pid, ("-y", "-e", "trace=fsync,fdatasync"), write)
+    calls, said = _traced(pid, ("-y", "-e", f"trace={','.join((*WRITES, *FLUSHES))}"), write)
     if "attached" not in said:
         return said
-    flushed = flushes_of(calls, logs)
-    lines = [f"  {name:<22}{flushed[topic]:3}" for topic, name in logs.items()]
+    flushed, most = flushes_of(calls, logs), most_unflushed(calls, logs)
+    lines = [
+        f"  {name:<22}{flushed[topic]:3}{most[topic]:6} unflushed at most"
+        for topic, name in logs.items()
+    ]
     return "\n".join([f"Flushes of the .log files while each gets {count} records:", *lines])
 
 

@@ -1,10 +1,14 @@
-"""A scenario of notebook 02 for `lab.both`: what partitions, batches and a full log do to speed."""
+"""Scenarios of notebook 02 for `lab.both`: what partitions, batches, stored data and readers do
+to speed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from statistics import median
+from threading import Barrier
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -20,7 +24,7 @@ Seen = Mapping[str, Any]
 
 
 def speed(cluster: Cluster) -> Seen:
-    """Records a second by partitions, with little and much in the log, and by batches."""
+    """Records a second by partitions, and what batches save."""
     value = b"x" * 100
     rates = {}
     cluster.create_topic("load")
@@ -31,14 +35,6 @@ def speed(cluster: Cluster) -> Seen:
         delays[f"partitions {partitions}"] = measured(_delay_ms(cluster, partitions), "ms")
         rates[f"partitions {partitions}"] = measured(_rate(cluster, value, partitions), "records/s")
     best = max(each.value for each in rates.values()) * len(value)
-    cluster.create_topic("load")
-    empty = max(_rate(cluster, value, 1) for _ in range(2))
-    read_of_little = _tail_rate(cluster)
-    for _ in range(2):
-        _rate(cluster, b"x" * 4_000, 1, count=1_500)
-    stored = len(on_disk.log_bytes(cluster, "load")) / 1e6
-    full = max(_rate(cluster, value, 1) for _ in range(2))
-    read_of_much = _tail_rate(cluster)
     size: dict[str, int] = {}
     asked: dict[str, Measured] = {}
     for label, batch_size in (("1", 0), ("100", 1 << 20)):
@@ -55,14 +51,126 @@ def speed(cluster: Cluster) -> Seen:
             100 * best / machine.loopback_rate(), "%"
         ),
         "from send to read, 99 of 100 within": delays,
-        "stored in the log": measured(stored, "MB"),
-        "rate with it, against an almost empty log": {
-            "appending": measured(full / empty, "times"),
-            "reading the newest": measured(read_of_much / read_of_little, "times"),
-        },
         **size,
         "100 records take": asked,
     }
+
+
+# -- stored data and readers
+
+
+STORED_MB = {"little": 10, "much": 200}
+TURNS = 150
+LAYOUTS: dict[str, dict[int, list[int]]] = {
+    "1 broker": {0: [101], 1: [101], 2: [101]},
+    "3 brokers": {0: [101], 1: [102], 2: [103]},
+}
+WORK_MS = 2
+
+
+def stored(cluster: Cluster) -> Seen:
+    """Appends to a small and to a large log by turns, and reads of what was just appended."""
+    times: dict[str, dict[str, list[float]]] = {
+        "appends a second": {topic: [] for topic in STORED_MB},
+        "reads of the newest a second": {topic: [] for topic in STORED_MB},
+    }
+    megabyte = requests.one_batch(bytes(1_000_000))
+    append = requests.one_batch(*[bytes(100)] * 100)
+    with RawClient(cluster, 101, "stored") as client:
+        for topic, size in STORED_MB.items():
+            _created(cluster, client, topic)
+            for _ in range(size):
+                client.ask(requests.producing(topic, records=megabyte))
+        for _ in range(TURNS):
+            for topic in STORED_MB:
+                spent_s, answer = _timed(client, requests.producing(topic, records=append))
+                times["appends a second"][topic].append(spent_s)
+                spent_s, _ = _timed(client, requests.fetching(topic, answer.base_offset))
+                times["reads of the newest a second"][topic].append(spent_s)
+    rates = {
+        what: {topic: 1 / median(spent) for topic, spent in by_topic.items()}
+        for what, by_topic in times.items()
+    }
+    ratios = [of["much"] / of["little"] for of in rates.values()]
+    seen = {
+        "stored in the log": {
+            topic: measured(_megabytes(cluster, topic), "MB") for topic in STORED_MB
+        },
+        **{
+            what: {topic: measured(rate, "requests/s") for topic, rate in of.items()}
+            for what, of in rates.items()
+        },
+        "much divided by little is between 0.67 and 1.5": all(0.67 < r < 1.5 for r in ratios),
+    }
+    for topic in STORED_MB:
+        cluster.delete_topic(topic)
+    return seen
+
+
+def _created(cluster: Cluster, client: RawClient, topic: str) -> None:
+    """Creates a topic on 101, and returns when that broker takes its records."""
+    cluster.create_topic(topic, assignment={0: [101]})
+
+    def takes_records(_: Cluster) -> bool:
+        answer = client.ask(requests.producing(topic))
+        return not requests.refusal(requests.first_partition(answer))
+
+    cluster.wait_until(takes_records, writing.PATIENCE_S, "its leader")
+
+
+def _timed(client: RawClient, request: Any) -> tuple[float, Any]:
+    """The seconds until the answer is here, and what it says about its partition."""
+    began = time.perf_counter()
+    answer = client.ask(request)
+    return time.perf_counter() - began, requests.first_partition(answer)
+
+
+def _megabytes(cluster: Cluster, topic: str) -> float:
+    files = on_disk.folder(cluster, topic).glob("*.log")
+    return sum(each.stat().st_size for each in files) / 1e6
+
+
+def readers(cluster: Cluster) -> Seen:
+    """Records a second of one and of three consumers, with leaders on one broker and on three."""
+    rates: dict[str, float] = {}
+    gains = []
+    for place, assignment in LAYOUTS.items():
+        cluster.create_topic("work", assignment=assignment)
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+        for number in range(180):
+            producer.produce("work", "x" * 100, partition=number % 3)
+        producer.flush(writing.PATIENCE_S)
+        one, three = (_work_rate(cluster, consumers, 180) for consumers in (1, 3))
+        rates |= {f"1 consumer, leaders on {place}": one, f"3 consumers, leaders on {place}": three}
+        gains.append(three / one)
+    return {
+        f"records a second, {WORK_MS} ms of work for each": {
+            name: measured(rate, "records/s") for name, rate in rates.items()
+        },
+        "three consumers are at least twice as fast": min(gains) >= 2,
+    }
+
+
+def _work_rate(cluster: Cluster, consumers: int, count: int) -> float:
+    """Records a second of consumers that share three partitions and work on each record."""
+    all_connected = Barrier(consumers, timeout=writing.PATIENCE_S)
+
+    def work(number: int) -> float:
+        mine = [TopicPartition("work", index, 0) for index in range(number, 3, consumers)]
+        with _reading(cluster, mine) as consumer:
+            _read(consumer, 1)
+            all_connected.wait()
+            began = time.perf_counter()
+            for _ in range(count // consumers - 1):
+                _read(consumer, 1)
+                time.sleep(WORK_MS / 1000)
+            return time.perf_counter() - began
+
+    with ThreadPoolExecutor(consumers) as pool:
+        return count / max(pool.map(work, range(consumers)))
+
+
+# -- producing and reading
 
 
 def _rate(cluster: Cluster, value: bytes, partitions: int, count: int = 4_000) -> float:
@@ -73,23 +181,6 @@ def _rate(cluster: Cluster, value: bytes, partitions: int, count: int = 4_000) -
         producer.produce("load", value, partition=number % partitions)
     producer.flush(writing.PATIENCE_S)
     return count / (time.perf_counter() - began)
-
-
-def _tail_rate(cluster: Cluster, tries: int = 10) -> float:
-    """Bytes in a second that a Fetch of the log's last 4,000 records brings, at best."""
-    end = on_disk.headers(cluster, "load")[-1].next_offset
-    newest = requests.fetching("load", end - 4_000)
-    rates = []
-    with RawClient(cluster, cluster.leader("load"), "tail") as client:
-        cluster.wait_until(
-            lambda _: requests.first_partition(client.ask(newest)).high_watermark == end,
-            what="the followers",
-        )
-        for _ in range(tries):
-            began = time.perf_counter()
-            answer = requests.first_partition(client.ask(newest))
-            rates.append(len(answer.records) / (time.perf_counter() - began))
-    return max(rates)
 
 
 def _delay_ms(cluster: Cluster, partitions: int, count: int = 100) -> float:

@@ -13,6 +13,7 @@ from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic
 
 from engine.client.partitioners import murmur2_partition
 from engine.records import batch
+from engine.wire import framing, schema
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.both.outcomes import Measured, measured
@@ -21,6 +22,7 @@ from kit.clusters.data_dirs import data_dir
 from kit.clusters.interface import Cluster
 from kit.probes import clients, requests
 from kit.probes.own_producer import OwnProducer
+from kit.probes.raw_client import RawClient
 from lessons.nb02_log import on_disk, writing
 
 Seen = Mapping[str, Any]
@@ -170,6 +172,45 @@ def _errors(cluster: Cluster, place: str) -> Measured:
 
 def _sent_at(stored_ms: int, sent_ms: int) -> str:
     return "the producer's time" if stored_ms == sent_ms else "another time"
+
+
+def as_a_table(cluster: Cluster) -> Seen:
+    """A topic used as a table of prices: inserts, an update, and a look-up by key."""
+    cluster.create_topic("prices")
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    for number in range(50):
+        producer.produce("prices", str(number), key=f"item-{number % 10}")
+    producer.flush(writing.PATIENCE_S)
+    before = writing.messages(cluster, "prices")
+    update = requests.one_batch(b"new", key=b"item-7", base_offset=7)
+    refused, _ = writing.as_one_batch(cluster, "prices", update)
+    insert = requests.one_batch(b"new", key=b"item-7")
+    _, inserted_at = writing.as_one_batch(cluster, "prices", insert)
+    after = writing.messages(cluster, "prices")
+    suffixes = {each.suffix for each in on_disk.folder(cluster, "prices").iterdir()}
+    return {
+        "rows after 50 inserts": len(before),
+        "a Produce request that names offset 7": refused,
+        "a new row with the same key gets offset": inserted_at,
+        "the row at offset 7, before and after": [each[7].value() for each in (before, after)],
+        "rows with that key": [each.offset() for each in after if each.key() == b"item-7"],
+        "records read to find them": len(after),
+        "indexes in its folder": sorted(each for each in suffixes if "index" in each),
+        "requests that the broker offers and that carry records": _with_records(cluster),
+    }
+
+
+def _with_records(cluster: Cluster) -> list[str]:
+    """The requests that broker 101 offers and whose definition has a field for records."""
+    with RawClient(cluster, 101, "lesson") as client:
+        offered = client.ask(m.ApiVersionsRequest("lesson", "1"), 3)
+    names = (framing.API_NAMES.get(each.api_key, "") for each in offered.api_keys)
+    return [name for name in names if name and _has_records(schema.find(f"{name}Request"))]
+
+
+def _has_records(request: schema.Message) -> bool:
+    structs = (request.root, *request.structs.values())
+    return any(field.type == "records" for struct in structs for field in struct.fields)
 
 
 def whose_clock(cluster: Cluster) -> Seen:

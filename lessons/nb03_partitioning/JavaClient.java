@@ -10,14 +10,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Partitioner;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.Cluster;
@@ -48,6 +51,17 @@ public class JavaClient {
         public void configure(Map<String, ?> configs) { }
     }
 
+    /** The interface has one method.  A record that failed has an error, and no offset. */
+    static class Heard implements Callback {
+        String error;
+        long offset;
+
+        public void onCompletion(RecordMetadata metadata, Exception exception) {
+            error = exception == null ? "null" : name(exception);
+            offset = metadata.offset();
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         bootstrap = arguments[0];
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
@@ -72,6 +86,8 @@ public class JavaClient {
             case "full buffer": return fullBuffer(words[1]);
             case "interrupted": return interrupted();
             case "serializers": return serializers(words[1]);
+            case "settings": return settingNames();
+            case "one callback": return oneCallback(words[1]);
             case "callbacks": return callbacks(words[1]);
             case "slow callback": return slowCallback(words[1]);
             case "sockets": return sockets(words[1]);
@@ -244,6 +260,25 @@ public class JavaClient {
         found.add(hex.formatHex(new IntegerSerializer().serialize(topic, 7)));
         found.add(hex.formatHex(new LongSerializer().serialize(topic, 7L)));
         return String.join("\t", found);
+    }
+
+    /** How many settings a producer has, and the names of those without a default. */
+    static String settingNames() {
+        Set<String> names = new TreeSet<>(ProducerConfig.configNames());
+        int count = names.size();
+        names.removeAll(ProducerConfig.configDef().defaultValues().keySet());
+        return count + "\t" + String.join("\t", names);
+    }
+
+    static KafkaProducer<String, String> strict;
+
+    /** A record with acks=all and no second attempt: the error and the offset that its callback gets. */
+    static String oneCallback(String topic) {
+        if (strict == null) strict = new KafkaProducer<>(settings("acks=all", "retries=0"));
+        Heard heard = new Heard();
+        strict.send(new ProducerRecord<>(topic, "x"), heard);
+        strict.flush();
+        return heard.error + "\t" + heard.offset;
     }
 
     /** The thread of a callback, and whether offsets come in order. */

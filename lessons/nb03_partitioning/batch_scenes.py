@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -18,7 +19,7 @@ from kit.clusters.interface import Cluster
 from kit.probes import requests
 from kit.probes.clients import ANSWER_S, READER, admin, ask, name, partition, topic_id, values
 from kit.probes.own_producer import OwnProducer
-from kit.probes.stored_batches import stored
+from kit.probes.stored_batches import StoredBatch, stored
 from lessons.nb03_partitioning import payloads
 from lessons.nb03_partitioning.measure import producer
 
@@ -28,6 +29,7 @@ EXPONENTS = (10, 14, 15, 16)
 """Of two: `batch.size` from 1,024 to 65,536 bytes."""
 BEHIND_THE_EPOCH = 16
 """A batch begins with its base offset, its length and the leader epoch: 16 bytes."""
+REQUEST_SIZES = (750, 1_500, 4_500)
 FOREVER_MS = 60_000
 """A linger.ms that only flush() ends."""
 
@@ -49,6 +51,7 @@ def batch_limits(cluster: Cluster, by_size: dict[str, list[tuple[int, float]]]) 
     for place, exponent in enumerate(EXPONENTS):
         for unit, number in _of_size(cluster, 1 << exponent, 2 * place).items():
             by_size.setdefault(unit, []).append((exponent, number))
+    small = _full_batch(cluster, 100)
     with OwnProducer(cluster, "orders", {"linger.ms": FOREVER_MS}) as large:
         large.send("small", "x" * 40_000, "small")
         large.flush()
@@ -57,11 +60,25 @@ def batch_limits(cluster: Cluster, by_size: dict[str, list[tuple[int, float]]]) 
             "records in the first batch": first.records,
             "records in the second": second.records,
             "it waits for linger": second.waited_ms >= 900,
+            "bytes of the first": measured(_full_batch(cluster, 1_000).size, "bytes"),
+        },
+        "records of 100 bytes, also batch-size 16,384": {
+            "records in the first batch": measured(small.records, "records"),
+            "bytes of the first": measured(small.size, "bytes"),
         },
         "40,000 bytes between two small ones": [each.records for each in large.batches],
         "records in a batch, with one each millisecond": _trickle(cluster),
         "most requests under way": {f"limit {n}": _under_way(cluster, n) for n in (1, 5)},
     }
+
+
+def _full_batch(cluster: Cluster, size: int) -> StoredBatch:
+    """The first batch of 20,000 bytes in records of `size` bytes, as it is stored."""
+    cluster.create_topic("alike")
+    with OwnProducer(cluster, "alike", {"linger.ms": FOREVER_MS}) as made:
+        made.send(*("x" * size for _ in range(20_000 // size)))
+        made.flush()
+    return stored(cluster, "alike")[0]
 
 
 def _of_size(cluster: Cluster, size: int, first: int) -> dict[str, float]:
@@ -209,9 +226,7 @@ def four_limits(cluster: Cluster) -> Seen:
             made.send("x" * 1_000)
             made.wait()
             seen[f"{setting.replace('.', '-')} of 900"] = made.records[0].error
-    seen["requests for two batches, max-request-size 900 and 2,000"] = [
-        _requests(cluster, limit) for limit in (900, 2_000)
-    ]
+    seen["six batches for one leader, max-request-size 750, 1,500, 4,500"] = _requests(cluster)
     seen["a consumer with max-partition-fetch-bytes 100"] = _reads(cluster)
     return seen
 
@@ -222,15 +237,23 @@ def _config(cluster: Cluster, kind: Any, name: str, setting: str) -> int:
     return int(found[setting].value)
 
 
-def _requests(cluster: Cluster, limit: int) -> int:
-    """How many carry two records of 600 bytes, for two partitions of one leader."""
-    cluster.create_topic("pair", assignment={0: [101], 1: [101]})
-    settings = {"max.request.size": limit, "linger.ms": FOREVER_MS}
-    with OwnProducer(cluster, "pair", settings) as made:
-        for index in (0, 1):
-            made.send("x" * 600, partition=index)
-        made.flush()
-        return made.requests
+def _requests(cluster: Cluster) -> dict[str, Any]:
+    """How many requests carry a record of 600 bytes for each of six partitions."""
+    cluster.create_topic("six", assignment={index: [101] for index in range(6)})
+    requests = []
+    for limit in REQUEST_SIZES:
+        settings = {"max.request.size": limit, "linger.ms": FOREVER_MS}
+        with OwnProducer(cluster, "six", settings) as made:
+            for index in range(6):
+                made.send("x" * 600, partition=index)
+            made.flush()
+            requests.append(made.requests)
+    total = sum(stored(cluster, "six", index)[0].size for index in range(6))
+    return {
+        "bytes of the six": total,
+        "bytes by limit, rounded up": [ceil(total / limit) for limit in REQUEST_SIZES],
+        "requests": requests,
+    }
 
 
 def _reads(cluster: Cluster) -> str:

@@ -17,7 +17,9 @@ from kit import jars
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.drawings.chart import Chart
+from kit.probes.clients import in_sync, name
 from kit.probes.java_client import JavaProgram
+from lessons.nb03_partitioning.measure import PATIENCE_S, producer
 
 SOURCE = Path(__file__).with_name("JavaClient.java")
 ROUND_ROBIN = "partitioner.class=org.apache.kafka.clients.producer.RoundRobinPartitioner"
@@ -31,6 +33,8 @@ MAX_BLOCK_MS = 400
 LINGERS_MS = (0, 5, 20)
 AWAY_MS = 50
 TIMED = (*(f"linger {ms}" for ms in LINGERS_MS), "slow follower")
+IN_SYNC = (101, 102, 103)
+SPREAD = "linger 20, 12 partitions of one leader"
 LOADS = ("linger 0", "linger 20", "round robin", "flat out", "flat out to 12 partitions")
 STEADY = ("400", "1000", "100")
 """Records, microseconds from one to the next, bytes of each."""
@@ -41,7 +45,8 @@ Loads = dict[str, dict[str, float]]
 
 
 def asked(cluster: Cluster, loads: Loads) -> Seen:
-    """Java's choices of a partition, what send() does when it must wait, callbacks and sockets.
+    """Java's settings, its choices of a partition, what send() does when it must wait, callbacks,
+    sockets, and the size of its requests.
 
     `loads` gets its metrics.
     """
@@ -49,17 +54,20 @@ def asked(cluster: Cluster, loads: Loads) -> Seen:
     cluster.create_topic("three", partitions=3)
     cluster.create_topic("far", assignment={n: [103] for n in range(12)})
     cluster.create_topic("two", assignment={0: [101, 102]})
+    cluster.create_topic("strict", assignment={0: [*IN_SYNC]}, config={"min.insync.replicas": 2})
     try:
         with JavaProgram(SOURCE, cluster.bootstrap) as java:
-            seen: Seen = {
+            count, *required = java.ask("settings")
+            return {
                 "where records go": _choices(java),
                 f"send() and max-block-ms {MAX_BLOCK_MS}": _waits(cluster, java),
+                "settings, and those without a default": [int(count), *required],
                 "serializers": _serializers(java),
                 "callbacks": _calls(java),
                 "sockets": _sockets(java),
+                "request-size-avg": _measure(cluster, java, loads),
+                "a record that needs two replicas in sync": _verdicts(cluster, java),
             }
-            _measure(cluster, java, loads)
-            return seen
     except jars.JarsMissing as missing:
         return {"the Java client": str(missing)}
 
@@ -139,6 +147,38 @@ def _calls(java: JavaProgram) -> dict[str, Any]:
     }
 
 
+def _verdicts(cluster: Cluster, java: JavaProgram) -> dict[str, Any]:
+    """What a callback gets for one record: with three replicas in sync, and with one of the three.
+
+    Two brokers stand still until they have left the ISR, so the leader refuses the record.
+    """
+    leader, *others = IN_SYNC
+    made = producer(cluster, {"acks": "all", "retries": 0})
+
+    def python() -> str:
+        heard: list[tuple[Any, Any]] = []
+        made.produce("strict", "x", on_delivery=lambda e, m: heard.append((e, m)))
+        made.flush(PATIENCE_S)
+        ((error, message),) = heard
+        words = "None" if error is None else name(error)
+        return f"{words}, offset {message.offset()}"
+
+    def both() -> dict[str, str]:
+        error, offset = java.ask("one callback", "strict")
+        return {"onCompletion": f"{error}, offset {offset}", "on_delivery": python()}
+
+    whole = both()
+    for broker in others:
+        cluster.pause(broker)
+    try:
+        cluster.wait_until(in_sync("strict", leader))
+        alone = both()
+    finally:
+        for broker in others:
+            cluster.resume(broker)
+    return {f"{way}, with three; with one": f"{whole[way]}; {alone[way]}" for way in whole}
+
+
 def _sockets(java: JavaProgram) -> dict[str, Any]:
     plain, system = java.ask("sockets", "orders")
     receive, send = (float(size) for size in system.split())
@@ -152,7 +192,9 @@ def _sockets(java: JavaProgram) -> dict[str, Any]:
 # -- the producer's metrics
 
 
-def _measure(cluster: Cluster, java: JavaProgram, loads: Loads) -> None:
+def _measure(cluster: Cluster, java: JavaProgram, loads: Loads) -> dict[str, Any]:
+    """Fills `loads`; gives the average size of a request where batching and partitions grow."""
+
     def run(load: str, topic: str, settings: str, how: Sequence[str]) -> None:
         found = java.ask("metrics", topic, settings, *how)
         loads[load] = {
@@ -163,6 +205,7 @@ def _measure(cluster: Cluster, java: JavaProgram, loads: Loads) -> None:
     for linger in LINGERS_MS:
         run(f"linger {linger}", "orders", f"linger.ms={linger}", STEADY)
     run(LOADS[2], "orders", f"linger.ms=20,{ROUND_ROBIN}", STEADY)
+    run(SPREAD, "far", f"linger.ms=20,{ROUND_ROBIN}", STEADY)
     run(LOADS[3], "two", "linger.ms=5", FLAT_OUT)
     run(LOADS[4], "far", "linger.ms=5", FLAT_OUT)
     if cluster.offers("slow"):
@@ -172,6 +215,10 @@ def _measure(cluster: Cluster, java: JavaProgram, loads: Loads) -> None:
             run("slow follower", "two", settings, STEADY)
         finally:
             cluster.heal()
+    return {
+        load: measured(loads[load]["request-size-avg"], "bytes")
+        for load in ("linger 0", "linger 20", SPREAD)
+    }
 
 
 def charts(clusters: Mapping[str, Loads]) -> list[Chart]:

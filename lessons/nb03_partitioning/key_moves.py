@@ -77,32 +77,33 @@ def _panel(before: Placed, after: Placed, left: float, right: float) -> Iterator
     ends = _tops(Counter(after.values()), _count(after))
     scale = {"from": _scale(before), "to": _scale(after)}
     at = dict(starts), dict(ends)
-    ribbons = []
+    stay: list[str] = []
+    move: list[str] = []
     for (source, goal), keys in sorted(flows.items()):
         a, b = at[0][source], at[1][goal]
         thick = keys * scale["from"], keys * scale["to"]
         at[0][source], at[1][goal] = a + thick[0], b + thick[1]
-        tone, weight = ("stay", 0.55) if source == goal else ("move", 0.42)
         x1, x2, mid = left + BAR, right - BAR, (left + right) / 2
-        ribbons.append((source != goal, (
+        (stay if source == goal else move).append(
             f'<path d="M{x1:.1f} {a:.1f}C{mid:.1f} {a:.1f} {mid:.1f} {b:.1f} {x2:.1f} {b:.1f}'
             f'V{b + thick[1]:.1f}C{mid:.1f} {b + thick[1]:.1f} {mid:.1f} {a + thick[0]:.1f} '
-            f'{x1:.1f} {a + thick[0]:.1f}Z" fill="var(--{tone})" fill-opacity="{weight}">'
+            f'{x1:.1f} {a + thick[0]:.1f}Z">'
             f"<title>{keys} key{'s' * (keys != 1)} from {source} to {goal}</title></path>"
-        )))  # fmt: skip
-    for _, ribbon in sorted(ribbons):
-        yield ribbon
+        )  # fmt: skip
+    yield f'<g fill="var(--stay)" fill-opacity="0.55">{"".join(stay)}</g>'
+    yield f'<g fill="var(--move)" fill-opacity="0.42">{"".join(move)}</g>'
+    yield '<g fill="var(--ink)">'
     for x, tops, sizes, per_key, anchor, words in (
-        (left, starts, Counter(before.values()), scale["from"], "e", left - 8),
+        (left, starts, Counter(before.values()), scale["from"], ' class="e"', left - 8),
         (right - BAR, ends, Counter(after.values()), scale["to"], "", right + 8),
     ):
         for partition, top in tops.items():
             high = max(1.0, sizes[partition] * per_key)
             yield (
-                f'<rect x="{x:.1f}" y="{top:.1f}" width="{BAR}" height="{high:.1f}" rx="2" '
-                f'fill="var(--ink)"/><text class="{anchor}" x="{words:.1f}" '
-                f'y="{top + high / 2 + 5:.1f}">p{partition}</text>'
+                f'<rect x="{x:.1f}" y="{top:.1f}" width="{BAR}" height="{high:.1f}" rx="2"/>'
+                f'<text{anchor} x="{words:.1f}" y="{top + high / 2 + 5:.1f}">p{partition}</text>'
             )
+    yield "</g>"
 
 
 def _scale(placed: Placed) -> float:

@@ -6,15 +6,21 @@ Each takes a cluster and returns what it saw.  Where batches count, the producer
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import nan
 from random import Random
 from typing import Any
 
+from confluent_kafka import Consumer, TopicPartition
+
 from engine.client.partitioners import BuiltIn, crc32_partition, murmur2_partition
 from kit.both.outcomes import measured
+from kit.clusters import broker_log
 from kit.clusters.interface import Cluster
-from kit.probes.clients import partition, produce_at, values
+from kit.probes.clients import ANSWER_S, READER, partition, produce_at, values
 from kit.probes.own_producer import OwnProducer
 from kit.probes.stored_batches import stored
 from lessons.nb03_partitioning import payloads
@@ -22,8 +28,10 @@ from lessons.nb03_partitioning.measure import Report, producer, reports
 
 Seen = Mapping[str, Any]
 MODULO = 6
+READ = 600
+"""Records that each reader of the hot key's topic handles."""
+ALL_LINES = 1_000_000
 CITY, SPLIT = "the city is the key, 6 partitions", "berlin in 8 keys, 6 partitions"
-STATES = ("prepared", "shipped", "delivered")
 
 
 def chosen(
@@ -92,69 +100,6 @@ def _error_of(cluster: Cluster, topic: str, **record: Any) -> str:
     return found[0].error
 
 
-def order_of_events(cluster: Cluster) -> Seen:
-    """Ten orders go through three states; then each partition is read to its end."""
-    keyed = [_order(cluster, partitions, True) for partitions in (1, 3, 6)]
-    three, loose = keyed[1], _order(cluster, 3, False)
-    return {
-        "the order id is the key": {
-            "orders in one partition": three["orders in one partition"],
-            "read in their order, with 1, 3, 6 partitions": [each["in order"] for each in keyed],
-            "a partition with two orders": next(
-                each for each in keyed[2]["read"] if len(each) == 2 * len(STATES)
-            ),
-            "in order, four workers for each of 6 partitions": sum(
-                _in_order(_four_workers(each)) for each in keyed[2]["read"]
-            ),
-        },
-        "no key, round robin": {
-            "orders in one partition": loose["orders in one partition"],
-            "orders read in their order": loose["in order"],
-        },
-    }
-
-
-def _order(cluster: Cluster, partitions: int, with_key: bool) -> dict[str, Any]:
-    cluster.create_topic("orders", partitions=partitions)
-    settings = {"partitioner.class": "murmur2" if with_key else "round-robin"}
-    with OwnProducer(cluster, "orders", settings) as made:
-        for state in STATES:
-            for order in range(10):
-                made.send(f"{order} {state}", key=f"order-{order}" if with_key else None)
-        made.wait()
-    read = [values(cluster, "orders", index) for index in range(partitions)]
-    return {
-        "orders in one partition": sum(
-            len({r.partition for r in made.records if r.text.startswith(f"{n} ")}) == 1
-            for n in range(10)
-        ),
-        "in order": _in_order([event for each in read for event in each]),
-        "read": read,
-    }
-
-
-def _in_order(events: Sequence[str]) -> int:
-    """How many orders have their three states in order."""
-    states: dict[str, list[str]] = {}
-    for event in events:
-        order, state = event.split()
-        states.setdefault(order, []).append(state)
-    return sum(each == [*STATES] for each in states.values())
-
-
-def _four_workers(events: Sequence[str]) -> list[str]:
-    """The events as four workers finish them: each takes the next one when it is free, and one
-    event in four takes twenty times as long."""
-    chance = Random(3)
-    free = [0] * 4
-    done = []
-    for event in events:
-        worker = free.index(min(free))
-        free[worker] += 20 if chance.random() < 1 / 4 else 1
-        done.append((free[worker], event))
-    return [event for _, event in sorted(done, key=lambda each: each[0])]
-
-
 # -- without a key
 
 
@@ -216,10 +161,17 @@ def hot_key(cluster: Cluster, shares: dict[str, list[tuple[int, float]]]) -> See
     for label, (partitions, used) in ways.items():
         cluster.create_topic("cities", partitions=partitions)
         made = producer(cluster, {"partitioner": "murmur2_random"})
+        warned = _warnings(cluster) if label == CITY else 0.0
+        began = time.monotonic()
         found = reports(made, "cities", [{"key": key} for key in used])
+        took_s = time.monotonic() - began
         shares[label] = _shares([each.partition for each in found], partitions)
         if label == CITY:
-            hot = _heat(cluster, keys, found)
+            more = _warnings(cluster) - warned
+            hot = {
+                **_heat(cluster, keys, found, took_s),
+                "WARN and ERROR in the brokers' logs": measured(more, "lines"),
+            }
     cluster.create_topic("cities", partitions=6)
     with OwnProducer(cluster, "cities", {"partitioner.class": "round-robin"}) as circling:
         circling.send(*keys[:1_200])
@@ -234,17 +186,64 @@ def hot_key(cluster: Cluster, shares: dict[str, list[tuple[int, float]]]) -> See
     }
 
 
-def _heat(cluster: Cluster, keys: Sequence[str], heard: Sequence[Report]) -> dict[str, Any]:
-    """What a hot key does, as clients see it."""
+def _heat(
+    cluster: Cluster, keys: Sequence[str], heard: Sequence[Report], took_s: float
+) -> dict[str, Any]:
+    """What a hot key does, as clients see it; the records were written in `took_s` seconds."""
     places = {(key, report.partition) for key, report in zip(keys, heard, strict=True)}
     homes = Counter(key for key, _ in places)
-    sizes = [sum(each.size for each in stored(cluster, "cities", n)) for n in range(6)]
-    others = (sum(sizes) - max(sizes)) / 5
+    sizes = [sum(each.size for each in stored(cluster, "cities", n)) for n in range(MODULO)]
+    hot = sizes.index(max(sizes))
+    others = (sum(sizes) - sizes[hot]) / 5
+    led: Counter[int] = Counter()
+    for number, size in enumerate(sizes):
+        led[partition(cluster, "cities", number)["leader"]] += size
+    leader = partition(cluster, "cities", hot)["leader"]
     return {
         "keys in two partitions": sum(count > 1 for count in homes.values()),
         "errors in 6,000 reports": sum(each.error != "NONE" for each in heard),
-        "bytes, the largest against the others": measured(max(sizes) / others, "times"),
+        "bytes, the largest against the others": measured(sizes[hot] / others, "times"),
+        "its byte rate": measured(sizes[hot] / took_s / 1000, "kB/s"),
+        "bytes of its leader, against another": measured(
+            led[leader] / max(1, (led.total() - led[leader]) / 2), "times"
+        ),
+        "lag of its reader, of the others at most": _lags(cluster)[:2],
     }
+
+
+def _lags(cluster: Cluster) -> list[int]:
+    """By partition, most first: a reader for each handles READ records, or all that there are."""
+    own = {"bootstrap.servers": cluster.bootstrap, **READER, "group.id": "city-readers"}
+    consumer = Consumer(own)
+    lags = []
+    try:
+        for number in range(MODULO):
+            consumer.assign([TopicPartition("cities", number, 0)])
+            done = 0
+            while done < READ:
+                message = consumer.poll(ANSWER_S)
+                if message is None or message.error() is not None:
+                    break
+                done += 1
+            at = TopicPartition("cities", number, done)
+            consumer.commit(offsets=[at], asynchronous=False)
+            (committed,) = consumer.committed([at], timeout=ANSWER_S)
+            _, end = consumer.get_watermark_offsets(at, timeout=ANSWER_S)
+            lags.append(end - committed.offset)
+    finally:
+        consumer.close()
+    return sorted(lags, reverse=True)
+
+
+def _warnings(cluster: Cluster) -> float:
+    """Lines about the topic at WARN or ERROR; NaN on the engine, whose trace has no levels."""
+    if cluster.name == "engine":
+        return nan
+    return sum(
+        bool(re.search(r"\b(WARN|ERROR)\b", line))
+        for broker in cluster.brokers
+        for line in broker_log.find(cluster, broker, "cities", last=ALL_LINES).lines
+    )
 
 
 def _shares(places: Sequence[int], partitions: int) -> list[tuple[int, float]]:

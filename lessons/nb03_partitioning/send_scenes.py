@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,24 +17,28 @@ from confluent_kafka.admin import ConfigResource, NewTopic
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes.clients import admin, name, outcome, values
-from lessons.nb03_partitioning.measure import PATIENCE_S, producer, reports
+from lessons.nb03_partitioning.measure import PATIENCE_S, producer
 
 Seen = Mapping[str, Any]
+Record = dict[str, Any]
+"""What `produce()` takes beside the topic."""
+Way = Callable[[Producer, str, Sequence[Record]], list[tuple[Any, Any]]]
+"""Sends records to a topic; gives what its callbacks received, an error or None and a message."""
 QUICK = {"log_level": 0, "acks": "all"}
 
 
-def three_ways(cluster: Cluster) -> Seen:
+def three_ways(cluster: Cluster, forget: Way, call_back: Way, wait: Way) -> Seen:
     """One record of three is refused: a compacted topic takes no null key.  Then the rates."""
     cluster.create_topic("table", config={"cleanup.policy": "compact"})
     cluster.create_topic("orders")
-    made = producer(cluster, QUICK)
-    records: list[dict[str, Any]] = [{"key": "a"}, {"key": None}, {"key": "b"}]
-    for record in records:
-        made.produce("table", "x", **record)
-    left = made.flush(PATIENCE_S)
+    made = producer(cluster, {**QUICK, "linger.ms": 50})  # so that three records share a batch
+    records: list[Record] = [{"value": "x", "key": key} for key in ("a", None, "b")]
+    nothing = forget(made, "table", records)
+    made.flush(PATIENCE_S)
     kept = len(values(cluster, "table"))
-    heard = reports(made, "table", records)
-    waited = [reports(made, "table", [record])[0] for record in records]
+    heard = call_back(made, "table", records)
+    waited = wait(made, "table", records)
+    elsewhere = call_back(made, "orders", records)
     order: list[int | None] = []
     threads: set[int] = set()
 
@@ -49,14 +53,14 @@ def three_ways(cluster: Cluster) -> Seen:
     return {
         "fire and forget": {
             "handed over, in the log": [len(records), kept],
-            "records without an answer": left,
+            "errors that it sees": nothing,
             "a value of a wrong type": _call(made.produce, "table", 7),
         },
         "with a callback": {
-            "the three callbacks": [each.error for each in heard],
-            "their offsets": [each.offset for each in heard],
+            "the three callbacks": [name(error) for error, _ in heard],
+            "to a topic that is not compacted": [name(error) for error, _ in elsewhere],
         },
-        "waits for each answer": {"the three answers": [each.error for each in waited]},
+        "waits for each answer": {"the three answers": [name(error) for error, _ in waited]},
         "records in the table": len(values(cluster, "table")),
         "1,000 records with callbacks": {
             "callbacks before the application polls": before,
@@ -64,17 +68,17 @@ def three_ways(cluster: Cluster) -> Seen:
             "in the thread that calls flush()": threads == {threading.get_ident()},
             "offsets grow": all((a or 0) < (b or 0) for a, b in pairwise(order)),
         },
-        "rate, each answer awaited": measured(_rate(made, True), "records/s"),
-        "rate, callbacks": measured(_rate(made, False), "records/s"),
+        "rate, fire and forget": measured(_rate(made, forget, 2_000), "records/s"),
+        "rate, with a callback": measured(_rate(made, call_back, 2_000), "records/s"),
+        "rate, each answer awaited": measured(_rate(made, wait, 100), "records/s"),
     }
 
 
-def _rate(made: Producer, waits: bool, count: int = 100) -> float:
+def _rate(made: Producer, way: Way, count: int) -> float:
+    """Records a second until the last one is answered."""
+    records = [{"value": f"{number}"} for number in range(count)]
     began = time.monotonic()
-    for number in range(count):
-        made.produce("orders", f"{number}")
-        if waits:
-            made.flush(PATIENCE_S)
+    way(made, "orders", records)
     made.flush(PATIENCE_S)
     return count / (time.monotonic() - began)
 
@@ -125,6 +129,17 @@ def small_rules(cluster: Cluster) -> Seen:
             "num-partitions, partitions": [int(described["num.partitions"].value), partitions],
         },
     }
+
+
+def created_by_a_record(cluster: Cluster) -> int:
+    """The number of partitions of a topic that a record creates, where a broker allows that."""
+    made = producer(cluster, QUICK)
+    made.produce("by-a-record", "x")
+    made.flush(PATIENCE_S)
+    partitions = len(cluster.snapshot()["topics"]["by-a-record"]["partitions"])
+    client = admin(cluster)
+    client.delete_topics(["by-a-record"])["by-a-record"].result(PATIENCE_S)
+    return partitions
 
 
 def _without_a_broker() -> str:

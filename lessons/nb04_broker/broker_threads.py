@@ -20,8 +20,8 @@ from typing import Any
 
 from kit.clusters import broker_metrics, java_management
 from kit.clusters.interface import Cluster
-from kit.probes.raw_client import RawClient
-from kit.probes.requests import producing
+from kit.probes.raw_client import RawClient, addresses
+from kit.probes.requests import one_batch, producing
 from kit.tables import Table
 
 KINDS = {
@@ -106,14 +106,24 @@ def idle_table(shares: Mapping[str, Mapping[str, float]]) -> Table:
     return Table("Share of the time without work", ("load", *kinds), rows, closing)
 
 
+def zeros() -> bytes:
+    """10 MB in a gzip batch of some kilobytes: a broker decompresses all of it to check it."""
+    return one_batch(*[bytes(200_000)] * 50, compression=1)
+
+
 @contextmanager
-def flood(cluster: Cluster, topic: str, value_bytes: int, connections: int = 6) -> Iterator[None]:
-    """Inside the block some connections write to 101 without a pause."""
-    end = threading.Event()
+def flood(
+    cluster: Cluster, topic: str, value_bytes: int = 10, connections: int = 6, records: bytes = b""
+) -> Iterator[None]:
+    """Inside the block some connections write to 101 without a pause.
+
+    Each request has one record of `value_bytes` bytes, or the batch `records`.
+    """
+    end, address = threading.Event(), addresses(cluster)[101]
 
     def write() -> None:
-        with RawClient(cluster, 101, "flood") as client:
-            body = producing(topic, value_bytes)
+        with RawClient.at(address, "flood") as client:
+            body = producing(topic, value_bytes, records=records)
             while not end.is_set():
                 client.ask(body)
 

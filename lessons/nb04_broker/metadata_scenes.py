@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from confluent_kafka.admin import NewPartitions
 
 from engine.wire import messages as m
 from kit.both.outcomes import measured
-from kit.clusters import broker_metrics
+from kit.clusters import broker_log, broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import admin, outcome, partition
 from kit.probes.raw_client import RawClient
@@ -20,6 +22,8 @@ from kit.probes.requests import first_partition, producing
 from lessons.nb04_broker.scenes import ALL, PATIENCE_S, TOPIC, Seen, error, placed
 
 ADMIN = ("CreateTopics", "DeleteTopics")
+_RENAMED_OR_DELETED = re.compile(r"^\[(\S+ \S+)\] .*(is renamed to|Deleted log) .*?(/\S+-delete)\b")
+"""A line about a deleted topic's directory: the time, what happened, and the path."""
 
 
 def metadata_from_anybody(cluster: Cluster) -> Seen:
@@ -95,7 +99,7 @@ def deleted_topic(cluster: Cluster) -> Seen:
            for kind in ADMIN},
         "deleted once more, at once": error(answer.responses[0].error_code),
         "102's answer about it, and that of 103, cut off": answers,
-        "directories of it at 101 a moment later": measured(_directories(cluster), "left"),
+        **_left_at_101(cluster),
     }  # fmt: skip
 
 
@@ -113,15 +117,43 @@ def _knows(client: RawClient) -> str:
     return error(client.ask(m.MetadataRequest(topics=[named])).topics[0].error_code)
 
 
-def _directories(cluster: Cluster, seconds: float = 1.0) -> float:
-    """How many there are once the old name is gone; nan where the files cannot be read."""
+def _left_at_101(cluster: Cluster, seconds: float = 1.0) -> Seen:
+    """What there is once the old name is gone; nan where the files cannot be read."""
+    directories = log_files = float("nan")
     place = cluster.provider.nodes()[101].data_dir  # type: ignore[attr-defined]
-    if place is None:
+    if place is not None:
+        deadline = time.monotonic() + seconds
+        while (Path(place) / "doomed-0").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        renamed = list(Path(place).glob("doomed-0.*-delete"))
+        directories = len(renamed)
+        log_files = sum(len(list(each.glob("*.log"))) for each in renamed)
+    return {
+        "directories doomed-0.…-delete at 101": measured(directories, "a moment later"),
+        "log files in them": measured(log_files, "a moment later"),
+        "an earlier one, from renaming to removal": measured(_kept_s(cluster), "s"),
+    }
+
+
+def _kept_s(cluster: Cluster) -> float:
+    """How long 101 kept a deleted topic's directory, by its log; nan without such a pair of lines.
+
+    A real broker says where it renamed a directory to, and when it has deleted that one.
+    """
+    if cluster.name == "engine":
         return float("nan")
-    deadline = time.monotonic() + seconds
-    while (Path(place) / "doomed-0").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return sum(each.name.startswith("doomed-0") for each in Path(place).iterdir())
+    renamed: dict[str, datetime] = {}
+    kept = float("nan")
+    for line in broker_log.find(cluster, 101, "log partition", last=100_000).lines:
+        if (found := _RENAMED_OR_DELETED.search(line)) is None:
+            continue
+        at = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f")
+        directory = found[3]
+        if found[2] == "is renamed to":
+            renamed[directory] = at
+        elif directory in renamed:
+            kept = (at - renamed[directory]).total_seconds()
+    return kept
 
 
 def metadata_and_admin(cluster: Cluster) -> Seen:

@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from kit.both.outcomes import measured
-from kit.clusters.interface import Cluster
+from kit.clusters.interface import Cluster, ClusterError
 from kit.probes.raw_client import RawClient
-from kit.probes.requests import fetching, producing, records_in
+from kit.probes.requests import fetching, first_partition, listing, producing, records_in
 from lessons.nb04_broker import scenes
+from lessons.nb04_broker.fetch_rates import LIST_OFFSETS, writing
 from lessons.nb04_broker.scenes import TOPIC, placed
 
 Seen = Mapping[str, Any]
 MEGABYTE = 1_000_000
 READERS = (1, 10, 100)
+STREAM_READERS, STREAM_S = 20, 1.2
+MIN_BYTES = (1, 100_000)
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -82,6 +85,55 @@ def pid(cluster: Cluster) -> int:
     return int(provider.pid() if cluster.name == "engine" else provider.pid(101))
 
 
+def readers_of_a_stream(cluster: Cluster) -> Seen:
+    """Readers that ask for a byte or for many: their fetches, and what these cost the broker.
+
+    A record of 4 kB arrives every 20 ms, so 100,000 bytes take half a second.
+    """
+    placed(cluster)
+    rates: list[tuple[float, float, float]] = []
+    with writing(cluster, every_ms=20, value_bytes=4_000):
+        for min_bytes in MIN_BYTES:
+            with _crowd(cluster, STREAM_READERS) as clients:
+                rates.append(_followed(cluster, clients, min_bytes))
+    (often, small, busy), (seldom, large, idle) = rates
+    seen: dict[str, Any] = {}
+    for min_bytes, (fetches, kilobytes, share) in zip(MIN_BYTES, rates, strict=True):
+        terms = f"min.bytes={min_bytes}"
+        seen[f"{terms}: fetches"] = measured(fetches, "a second")
+        seen[f"{terms}: an answer"] = measured(kilobytes, "kB")
+        seen[f"{terms}: the process is busy for"] = measured(share, "% of the time")
+    fewer = often > seldom and small < large and busy > idle
+    return {**seen, "fewer answers, larger, for less work": fewer}
+
+
+def _followed(
+    cluster: Cluster, clients: list[RawClient], min_bytes: int
+) -> tuple[float, float, float]:
+    """Fetches a second, kilobytes in an answer, and percent of the time that the process works."""
+    end = first_partition(clients[0].ask(listing(TOPIC), LIST_OFFSETS)).offset
+    offsets, fetches, size = [end] * len(clients), 0, 0
+    began = now = time.monotonic()
+    before = cpu_s(cluster)
+    while now - began < STREAM_S:
+        for client, offset in zip(clients, offsets, strict=True):
+            client.send(fetching(TOPIC, offset, max_wait_ms=2_000, min_bytes=min_bytes))
+        for place, client in enumerate(clients):
+            answer = _answer(client)
+            offsets[place] += records_in(answer)
+            fetches, size = fetches + 1, size + _bytes(answer)
+        now = time.monotonic()
+    took = now - began
+    return fetches / took, size / 1000 / fetches, 100 * (cpu_s(cluster) - before) / took
+
+
+def _answer(client: RawClient) -> Any:
+    heard = client.receive()
+    if heard is None:
+        raise ClusterError("A fetch got no answer: is 101 running?")
+    return heard[1]
+
+
 def cpu_s(cluster: Cluster) -> float:
     """Processor time of broker 101's process so far (of all brokers, on the engine)."""
     fields = Path(f"/proc/{pid(cluster)}/stat").read_text().rpartition(")")[2].split()
@@ -126,8 +178,12 @@ def _read_on(reader: RawClient, offset: int) -> int:
 
 
 def what_readers_cost(cluster: Cluster) -> Seen:
-    """Readers with nothing to read, at the tail, and from the beginning."""
-    return {"idle readers": idle_readers(cluster), "tail and replay": tail_and_replay(cluster)}
+    """Readers with nothing to read, of a stream, at the tail, and from the beginning."""
+    return {
+        "idle readers": idle_readers(cluster),
+        f"{STREAM_READERS} readers of a stream": readers_of_a_stream(cluster),
+        "tail and replay": tail_and_replay(cluster),
+    }
 
 
 def _bytes(answer: Any) -> int:

@@ -2,16 +2,22 @@
 
 The engine's codec encodes the request, and this module reads it by hand, in the order of the
 protocol's definition.  If the two disagreed, the fields would not add up to the frame.
+
+    frames = captured(client)        what a RawClient sends from now on
+    api_key(frames[-1])              the first two bytes of the header
+    asked_for(frames[-1])            the partition and the offset in a Fetch
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from socket import socket
+from typing import Any, cast
 
 from engine.records import batch
 from engine.wire import framing, uuids
+from kit.probes.raw_client import RawClient
 from kit.probes.requests import one_batch, producing
 from kit.tables import Table
 
@@ -127,3 +133,41 @@ def changed_fields(sent: bytes, stored: bytes) -> list[str]:
             found.append(name)
         start += size
     return found
+
+
+# -- frames of a run
+
+
+class Tap:
+    """A socket that also keeps what is sent through it."""
+
+    def __init__(self, tapped: socket) -> None:
+        self.tapped = tapped
+        self.frames: list[bytes] = []
+
+    def sendall(self, frame: bytes) -> None:
+        self.frames.append(bytes(frame))
+        self.tapped.sendall(frame)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tapped, name)
+
+
+def captured(client: RawClient) -> list[bytes]:
+    """The frames that the client sends from now on, each with its length; the list grows."""
+    tap = Tap(client.socket)
+    client.socket = cast(socket, tap)
+    return tap.frames
+
+
+def api_key(frame: bytes) -> int:
+    """The number of the API, such as 0 for Produce."""
+    return int.from_bytes(frame[4:6], "big")
+
+
+def asked_for(frame: bytes) -> list[int]:
+    """The partition and the offset in a Fetch request."""
+    request = frame[4:]
+    body: Any = framing.read_request_body(framing.read_request_header(request), request)
+    part = body.topics[0].partitions[0]
+    return [part.partition, part.fetch_offset]

@@ -19,6 +19,7 @@ from kit.clusters.interface import Cluster, NotOffered
 from kit.probes.clients import partition
 from kit.probes.raw_client import RawClient, addresses
 from kit.probes.requests import fetching, first_partition, one_batch, producing, records_in
+from lessons.nb04_broker.request_bytes import api_key, captured
 
 ALL = (101, 102, 103)
 TOPIC = "orders"
@@ -132,6 +133,7 @@ def two_generations(cluster: Cluster) -> Seen:
     """An old client's versions and a new one's on the same broker; and one that is too old."""
     placed(cluster)
     with RawClient(cluster, 101, "old and new") as client:
+        frames = captured(client)
         offered = client.ask(m.ApiVersionsRequest("lesson", "1"), 3)
         ranges = {each.api_key: [each.min_version, each.max_version] for each in offered.api_keys}
         named = m.MetadataRequest.MetadataRequestTopic(name=TOPIC)
@@ -149,7 +151,9 @@ def two_generations(cluster: Cluster) -> Seen:
     with RawClient(cluster, 101, "of the year 2014") as ancient:
         ancient.send_bytes(_ancient_list_offsets())
         closed = ancient.is_closed()
+    keys = list(dict.fromkeys(map(api_key, frames)))
     return {
+        "API keys in the bytes: ApiVersions, Metadata, Produce, Fetch": keys,
         "Produce as version 3, then 13: offsets": offsets,
         "records read by Fetch 4 and 18": read,
         "Fetch versions offered": ranges[m.FetchRequest.API_KEY],

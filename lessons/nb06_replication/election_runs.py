@@ -9,15 +9,19 @@ were not restarted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.sim.history import History, Poll, Reached, Read, Seek, Send, check
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.probes.one_partition import SETTLED_S, TOPIC, cluster, halted, left, listed
-from kit.probes.virtual import readable, send
+from kit.probes.virtual import Answer, readable, send
 from kit.tables import Table
+
+BROKER, EVERY_BROKER = 4, ""
+"""A resource of IncrementalAlterConfigs: with an empty name, the default of all brokers."""
 
 
 def roles(world: World) -> Table:
@@ -97,14 +101,17 @@ def _whole(world: World) -> bool:
 
 
 def unclean_election(interval_ms: int = 300_000) -> Table:
-    """103 falls behind, the ISR dies, 103 lives: first with the default, then allowed."""
+    """103 falls behind, the ISR dies, 103 lives: first with the brokers' default, then with true.
+
+    The line below the table is the history checker's.
+    """
     settings = {"unclean.leader.election.interval.ms": interval_ms}
     world = cluster(minimum=1, settings=settings)
-    send(world, TOPIC, "A")
+    answers = {"A": send(world, TOPIC, "A")}
     world.cut(101, 103)
     world.cut(102, 103)
     world.run(for_s=0.1)
-    send(world, TOPIC, "B", timeout_ms=2_900)
+    answers["B"] = send(world, TOPIC, "B", timeout_ms=2_900)
     rows = [_reading(world, "103 is cut off; A and B are acknowledged")]
     for broker in (102, 101):
         world.kill(broker)
@@ -113,13 +120,32 @@ def unclean_election(interval_ms: int = 300_000) -> Table:
     world.run(for_s=20)
     rows.append(_reading(world, "20 s later, 103 is alive"))
     since_us = world.now_us
-    set_config(world, "unclean.leader.election.enable", "true")
+    set_default(world, "unclean.leader.election.enable", "true")
     world.run(until=lambda w: w.leader(TOPIC, 0) == 103, for_s=400)
     after_s = (world.now_us - since_us) / 1e6
     world.run(for_s=1)
-    rows.append(_reading(world, f"unclean election allowed, after {after_s:.0f} s"))
+    rows.append(_reading(world, f"the brokers' default allows it, after {after_s:.0f} s"))
     columns = ("what happens", "leader", "epoch", "ISR", "ELR", "a consumer reads")
-    return Table("An unclean election", columns, rows)
+    return Table("An unclean election", columns, rows, _judged(world, answers))
+
+
+def _judged(world: World, answers: Mapping[str, Answer]) -> str:
+    """The history checker's findings about the writes, each in a sentence."""
+    place, reader = (TOPIC, 0), "a consumer"
+    sends = [
+        Send(0, "the producer", *place, value, _verdict(answer), answer.offset, 0)
+        for value, answer in answers.items()
+    ]
+    reads = tuple(Read(*place, n, value) for n, value in enumerate(readable(world, TOPIC)))
+    history = History((
+        *sends, Seek(1, reader, *place, 0), Poll(2, reader, reads),
+        Reached(3, reader, *place, len(reads)),
+    ))  # fmt: skip
+    return " ".join(map(str, check(history))) or "no anomaly"
+
+
+def _verdict(answer: Answer) -> str:
+    return "acknowledged" if answer.error == "NONE" else "unknown"
 
 
 def _reading(world: World, what: str) -> tuple[str, ...]:
@@ -127,11 +153,13 @@ def _reading(world: World, what: str) -> tuple[str, ...]:
     return (*standing(world, what), read)
 
 
-def set_config(world: World, name: str, value: str) -> None:
-    """Changes a config of `orders`, as AdminClient does."""
+def set_default(world: World, name: str, value: str) -> None:
+    """Changes the default of all brokers while they run, as kafka-configs does."""
     request = m.IncrementalAlterConfigsRequest
     entry = request.AlterableConfig(name=name, config_operation=0, value=value)
-    resource = request.AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=[entry])
+    resource = request.AlterConfigsResource(
+        resource_type=BROKER, resource_name=EVERY_BROKER, configs=[entry]
+    )
     alive = next(b for b in world.cluster.spec.brokers if b in world.cluster.nodes)
     world.ask(request(resources=[resource], validate_only=False), alive)
 

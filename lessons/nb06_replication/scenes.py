@@ -61,6 +61,7 @@ def leaders_and_followers(cluster: Cluster) -> Seen:
     send(cluster, "orders", "A")
     cluster.wait_until(lambda c: _high_watermarks(c) == {1}, PATIENCE_S, "A to be committed")
     fleet = cluster.snapshot()["topics"]["fleet"]["partitions"].values()
+    orders = partition(cluster, "orders")
     to_leader = produce_at(cluster, 101, "orders", "B")
     # A follower answers up to the HW that it knows, and it hears of B's one fetch later.
     cluster.wait_until(lambda c: _high_watermarks(c) == {2}, PATIENCE_S, "B to be committed")
@@ -68,6 +69,7 @@ def leaders_and_followers(cluster: Cluster) -> Seen:
         "leaders of six partitions": sorted(Counter(p["leader"] for p in fleet).values()),
         "each led by its first replica": all(p["leader"] == p["replicas"][0] for p in fleet),
         "all in sync": all(len(p["isr"]) == 3 for p in fleet),
+        "replicas of orders-0": f"{_listed(orders['replicas'])}, led by {orders['leader']}",
         "partition 0 of orders": _copies(cluster),
         "partition 1 of orders": _copies(cluster, 1),
         "produce to the leader": to_leader,
@@ -217,25 +219,44 @@ def _log_end(cluster: Cluster, broker: int) -> int:
 
 
 def acks_and_silent_followers(cluster: Cluster) -> Seen:
-    """The leader alone has B, C and D, and dies before a follower can fetch them."""
+    """The leader alone has B, C and D, and dies before a follower can fetch them.
+
+    The same code writes to a topic that has no followers.
+    """
+    factors = {"orders": "replication factor 3", "one-copy": "replication factor 1, the same code"}
     cluster.create_topic("orders", assignment={0: ALL})
-    send(cluster, "orders", "A")
+    cluster.create_topic("one-copy", assignment={0: (101,)})
+    for topic in factors:
+        send(cluster, topic, "A")
     cluster.wait_until(lambda c: _high_watermarks(c) == {1}, PATIENCE_S, "A to be committed")
     cluster.cut(101, 102)
     cluster.cut(101, 103)
-    answers, waited_ms = [], []
-    for value, acks in zip("BCD", ("0", "1", "all"), strict=True):
-        asked = time.monotonic()
-        answers.append(send(cluster, "orders", value, acks=acks, timeout_ms=SILENCE_MS))
-        waited_ms.append(1000 * (time.monotonic() - asked))
-    logs = partition(cluster, "orders")["logs"]
+    seen: dict[str, dict[str, Any]] = {topic: _three_writes(cluster, topic) for topic in factors}
     cluster.kill(101)
     cluster.wait_until(lambda c: c.leader("orders") == 102, PATIENCE_S, "102 to lead")
+    cluster.wait_until(lambda c: c.leader("one-copy") == -1, PATIENCE_S, "one-copy to be offline")
     cluster.wait_until(lambda c: values(c, "orders"), PATIENCE_S, "A to be readable")
-    under_102 = values(cluster, "orders")
+    for topic in factors:
+        led = cluster.leader(topic) != -1
+        read = values(cluster, topic) if led else "no leader"
+        seen[topic]["101 killed: a consumer reads"] = read
     cluster.heal()
     cluster.start(101)
     cluster.wait_until(in_sync("orders", *ALL), PATIENCE_S, "101 to be back in the ISR")
+    cluster.wait_until(lambda c: c.leader("one-copy") == 101, PATIENCE_S, "101 to lead again")
+    for topic in factors:
+        seen[topic]["101 back in the ISR: a consumer reads"] = values(cluster, topic)
+    return {name: seen[topic] for topic, name in factors.items()}
+
+
+def _three_writes(cluster: Cluster, topic: str) -> dict[str, Any]:
+    """B with acks=0, C with acks=1, D with acks=all: answers, waits in ms, and the log ends."""
+    answers, waited_ms = [], []
+    for value, acks in zip("BCD", ("0", "1", "all"), strict=True):
+        asked = time.monotonic()
+        answers.append(send(cluster, topic, value, acks=acks, timeout_ms=SILENCE_MS))
+        waited_ms.append(1000 * (time.monotonic() - asked))
+    logs = partition(cluster, topic)["logs"]
     return {
         "B acks=0, C acks=1, D acks=all": answers,
         **{
@@ -243,8 +264,6 @@ def acks_and_silent_followers(cluster: Cluster) -> Seen:
             for value, ms in zip("BCD", waited_ms, strict=True)
         },
         "log ends": [log["log_end_offset"] for log in logs.values()],
-        "101 killed: a consumer reads": under_102,
-        "101 back in the ISR: a consumer reads": values(cluster, "orders"),
     }
 
 
@@ -259,7 +278,7 @@ def brokers_go_and_return(cluster: Cluster) -> Seen:
         cluster.create_topic(topic, assignment={0: ALL[:factor]}, config=config)
     cluster.create_topic("fleet", assignment=FLEET)
     answers = {topic: [send(cluster, topic, "A")] for topic in topics}
-    leaders = [_leaders(cluster)]
+    replicas, leaders = _replica_lists(cluster), [_leaders(cluster)]
     for broker, fault in ((101, cluster.kill), (102, cluster.stop)):
         fault(broker)
         for topic in topics:
@@ -275,21 +294,40 @@ def brokers_go_and_return(cluster: Cluster) -> Seen:
     again = asks_again(cluster, 101, "fleet", "D")
     elected = Counter(elect(cluster, "fleet", ElectionType.PREFERRED, each) for each in FLEET)
     cluster.wait_until(lambda c: _leaders(c) == leaders[0], PATIENCE_S, "leaders at home")
+    home = _leaders(cluster)
     moments = ("at first", "101 killed", "102 stopped", "both are back")
     return {
         "acks=all": {_spelled(topic): given for topic, given in answers.items()},
         "two are down: factor 3, minimum 1: a consumer reads": alone,
         "both are back: factor 2, minimum 1": send(cluster, OFFLINE, "C"),
+        "replica lists of fleet": replicas,
         "leaders of fleet": dict(zip(moments, leaders, strict=True)),
         "a write to 101, its metadata, the write there": again,
         "preferred elections for the six": elected,
-        "leaders then": _leaders(cluster),
+        "leaders then": home,
+        "led by 101, 102, 103 each time": [_per_broker(each) for each in (*leaders, home)],
     }
 
 
 def _leaders(cluster: Cluster) -> list[int]:
     found = cluster.snapshot()["topics"]["fleet"]["partitions"]
     return [partition["leader"] for _, partition in sorted(found.items())]
+
+
+def _replica_lists(cluster: Cluster) -> list[str]:
+    """The replicas of each partition of `fleet` in their order, as `101 102 103`."""
+    found = cluster.snapshot()["topics"]["fleet"]["partitions"]
+    return [_listed(partition["replicas"]) for _, partition in sorted(found.items())]
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return " ".join(map(str, brokers))
+
+
+def _per_broker(leaders: Iterable[int]) -> str:
+    """How many partitions 101, 102 and 103 lead, as `2 2 2`."""
+    counted = Counter(leaders)
+    return " ".join(str(counted[broker]) for broker in ALL)
 
 
 def _without(broker: int, topic: str) -> Any:

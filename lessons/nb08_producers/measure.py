@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from kit.both.comparison import Comparison
 from kit.clusters.interface import Cluster
@@ -76,7 +76,7 @@ def times(cluster: Cluster, topic: str, count: int, acks: str) -> tuple[float, f
     producer.flush(PATIENCE_S)
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        while (message := consumer.poll(PATIENCE_S)) is not None and not _is_end(message):
+        for _ in to_end(consumer):
             pass
         for n in range(count):
             began = time.monotonic()
@@ -94,7 +94,14 @@ def times(cluster: Cluster, topic: str, count: int, acks: str) -> tuple[float, f
     return median(heard), median(read)
 
 
-def _is_end(message: Any) -> bool:
+def to_end(consumer: Consumer) -> Iterator[Message]:
+    """Every record until the partition ends, or until none has come for PATIENCE_S."""
+    while (message := consumer.poll(PATIENCE_S)) is not None and not _is_end(message):
+        if message.error() is None:
+            yield message
+
+
+def _is_end(message: Message) -> bool:
     error = message.error()
     return error is not None and error.code() == KafkaError._PARTITION_EOF
 

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import ElectionType
+from confluent_kafka import OFFSET_STORED, Consumer, ElectionType, Message, TopicPartition
 
+from engine.sim.history import check
 from engine.wire import messages as m
 from kit.both.outcomes import measured
 from kit.clusters.interface import Cluster
 from kit.probes import requests
-from kit.probes.clients import ask, elect, in_sync, partition, topic_id, values
-from lessons.nb08_producers import fault_tape, measure
+from kit.probes.clients import READER, ask, elect, in_sync, partition, topic_id, values
+from lessons.nb08_producers import fault_tape, flipped_bit, measure
 from lessons.nb08_producers.fault_stages import Live
 from lessons.nb08_producers.shop import Shop, committed, outcome
 
@@ -29,6 +30,7 @@ SLOW_MS = 5
 QUICK = {"request.timeout.ms": 250, "delivery.timeout.ms": 600}
 PLAIN = {"enable.idempotence": False}
 TOGETHER = {"linger.ms": 1_000, "batch.size": 16_384}
+BLIND = {**PLAIN, "acks": "0"}
 ONE_IN_FLIGHT = {"max.in.flight.requests.per.connection": 1}
 DEFAULTS = {"enable.idempotence": True, "max.in.flight.requests.per.connection": 5}
 """Of the Java client, where confluent-kafka's are others."""
@@ -152,6 +154,29 @@ def lost_on_the_way(cluster: Cluster) -> Seen:
     return seen
 
 
+def one_batch_is_damaged(cluster: Cluster) -> Seen:
+    """B and C are under way; a bit of B flips, so B is refused alone and sent again."""
+    seen: dict[str, Any] = {}
+    for label, settings in (("idempotence off", PLAIN), ("idempotence on", {})):
+        cluster.create_topic("orders", assignment={0: ALL})
+        with Shop(cluster, "orders", settings) as shop:
+            shop.send("A")
+            shop.wait()
+            flipped_bit.in_the_next(shop, 1)
+            shop.send("B", "C")
+            shop.wait()
+            log = shop.log()
+            first = [outcome(line["error"]) for line in shop.lines("answered")[1:3]]
+            found = check(fault_tape.history_of(shop.producer, "orders", log))
+            seen[label] = {
+                "most requests under way": shop.most_under_way,
+                "first answers to B, C": first,
+                "the log": " ".join(log),
+                "the history checker": " ".join(map(str, found)) or "no anomaly",
+            }
+    return seen
+
+
 def _attempts(shop: Shop, batch: int) -> list[str]:
     """The number that each attempt carried, and its outcome."""
     sent = [line["sequence"] for line in shop.lines("sent") if line["batch"] == batch]
@@ -237,7 +262,7 @@ def _is_led_by(*brokers: int) -> Any:
 
 
 def retries(cluster: Cluster) -> Seen:
-    """Three troubles that pass, with retries=0 and with the default."""
+    """Three troubles that pass, with retries=0 and with the default; in the last also acks=0."""
     cluster.create_topic("strict", assignment={0: ALL}, config={"min.insync.replicas": 3})
     cluster.create_topic("orders", assignment={0: ALL})
     cluster.create_topic("moved", assignment={0: (103, 101, 102)})
@@ -273,14 +298,19 @@ def retries(cluster: Cluster) -> Seen:
             "the default hears first": answers[0],
             "and in the end": answers[-1],
         }
-    with _pair(cluster, "orders") as (never, default):
+    with _pair(cluster, "orders") as (never, default), Shop(cluster, "orders", BLIND) as blind:
+        blind.send("first")
+        blind.wait()
+        cluster.wait_until(lambda c: len(values(c, "orders")) == 3, PATIENCE_S, "the first three")
         cluster.stop(101)
-        for each in (never, default):
-            each.send("B")
+        for each, value in ((never, "retries=0"), (default, "default"), (blind, "acks=0")):
+            each.send(value)
             each.wait()
         seen["the leader is stopped"] = {
             "retries=0 succeeds": never.verdicts[-1] == "acknowledged",
             "the default succeeds": default.verdicts[-1] == "acknowledged",
+            "acks=0 hears": f"{blind.verdicts[-1]}, offset {blind.producer.sends[-1].offset}",
+            "the log": " ".join(default.log()),
         }
     return seen
 
@@ -417,11 +447,13 @@ def without_a_fault(cluster: Cluster) -> Seen:
 
 
 def one_fault_tape(cluster: Cluster) -> Seen:
-    """Five recipes under the same faults, judged by the history checker."""
+    """Five recipes under the same faults, judged by the history checker; then consumers of safe."""
+    _find_coordinator(cluster)  # before 101 dies
     for attempt in range(REPEATS):
         stage = Live(cluster)
         try:
-            return fault_tape.observed(fault_tape.play(stage))
+            seen = fault_tape.observed(fault_tape.play(stage))
+            return seen | {"a consumer of safe dies at E": _deaths_at(cluster, "safe", "E")}
         except fault_tape.Disturbed:
             if attempt + 1 == REPEATS:
                 raise
@@ -430,3 +462,57 @@ def one_fault_tape(cluster: Cluster) -> Seen:
         finally:
             stage.close()
     raise AssertionError("not reached")
+
+
+# -- a consumer's commit
+
+
+def _deaths_at(cluster: Cluster, topic: str, value: str) -> dict[str, list[str]]:
+    """What a group processes never, or twice, if a consumer dies between commit and work."""
+    log = values(cluster, topic)
+    processed = {}
+    for commits_first in (True, False):
+        first = _processed(cluster, topic, 0, commits_first, dies_at=value)
+        second = _processed(cluster, topic, OFFSET_STORED, commits_first)
+        processed[commits_first] = [*first, *second]
+    return {
+        "it commits before its work: never processed": sorted({*log} - {*processed[True]}),
+        "it commits after its work: processed twice": [
+            each for each in log if processed[False].count(each) > 1
+        ],
+    }
+
+
+def _processed(
+    cluster: Cluster, topic: str, offset: int, commits_first: bool, dies_at: str = ""
+) -> list[str]:
+    """The values that one consumer processes from an offset on, until it dies or is at the end."""
+    done: list[str] = []
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **READER})
+
+    def work(message: Message) -> None:
+        done.append((message.value() or b"").decode())
+
+    def commit(message: Message) -> None:
+        consumer.commit(message=message, asynchronous=False)
+
+    first, second = (commit, work) if commits_first else (work, commit)
+    consumer.assign([TopicPartition(topic, 0, offset)])
+    try:
+        for message in measure.to_end(consumer):
+            first(message)
+            if (message.value() or b"").decode() == dies_at:
+                break
+            second(message)
+    finally:
+        consumer.close()
+    return done
+
+
+def _find_coordinator(cluster: Cluster) -> None:
+    """Waits until the group of these consumers has a coordinator."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, **READER})
+    try:
+        consumer.committed([TopicPartition("safe", 0)], PATIENCE_S)
+    finally:
+        consumer.close()

@@ -9,7 +9,7 @@ The same seed gives the same run, to the microsecond.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from math import ceil, inf
@@ -17,10 +17,12 @@ from typing import Any
 
 from engine.sim.cases import play_case
 from engine.sim.world.world import World
-from kit.probes.virtual import isr
+from kit.probes.one_partition import Condition, halted
+from kit.probes.own_producer import OwnProducer
+from kit.probes.virtual import isr, readable
 from kit.tables import Table
 from lessons.nb08_producers.fault_stages import log_of
-from lessons.nb08_producers.shop import BROKERS, Shop
+from lessons.nb08_producers.shop import BROKERS, SETTINGS, Shop
 
 TOPIC = "orders"
 GAP, LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER", "NETWORK_EXCEPTION"
@@ -28,6 +30,9 @@ SETTLED_S = 2.0
 RECORDS = 60
 COMPANY = {"linger.ms": 20, "batch.size": 16_384, "request.timeout.ms": 1_500}
 """A record waits in its batch for others."""
+EACH_LEADS = {0: [101, 102, 103], 1: [102, 103, 101], 2: [103, 101, 102]}
+MAX_RETRIES, PAUSE_S, LONGEST_PAUSE_S = 3, 0.5, 5.0
+"""Of the published loop."""
 
 
 def orders(minimum: int = 1, **config: Any) -> World:
@@ -112,19 +117,114 @@ def without_a_fault(settings: Mapping[str, Any], far_ms: int = 2) -> tuple[float
 def slow_answers(
     timeout_ms: int, answer_ms: int = 1_200, seconds: int = 8
 ) -> dict[str, list[tuple[float, int]]]:
-    """A record a second while answers take so long: by second, requests and acknowledgements."""
+    """A record a second while answers take so long: three counts, each by second.
+
+    Requests and acknowledgements are those so far; the queue is the records without a verdict.
+    """
     world = orders()
     shop = Shop(world, TOPIC, {"request.timeout.ms": timeout_ms, "delivery.timeout.ms": 60_000})
     world.slow(101, shop.name, ms=answer_ms // 2)
     before = shop.producer.connections.sent
-    requests, acknowledged = [(0.0, 0)], [(0.0, 0)]
+    requests, acknowledged, queue = [(0.0, 0)], [(0.0, 0)], [(0.0, 0)]
     for second in range(1, seconds + 1):
         shop.send(f"record {second}")
         world.run(for_s=1)
         requests.append((float(second), shop.producer.connections.sent - before))
         acknowledged.append((float(second), len(shop.having("acknowledged"))))
-    return {f"{timeout_ms} ms: requests": requests,
-            f"{timeout_ms} ms: acknowledged": acknowledged}  # fmt: skip
+        queue.append((float(second), len(shop.having("pending"))))
+    return {"requests": requests, "acknowledged": acknowledged, "in the producer's queue": queue}
+
+
+def in_the_end(runs: Mapping[int, Mapping[str, Sequence[tuple[float, int]]]]) -> Table:
+    """The last counts of each run of `slow_answers`, by request.timeout.ms."""
+    rows = [
+        [f"{timeout_ms} ms", *(str(points[-1][1]) for points in counts.values())]
+        for timeout_ms, counts in runs.items()
+    ]
+    columns = ("request.timeout.ms", *next(iter(runs.values())))
+    return Table("At the end of the chart", columns, rows)
+
+
+# -- a rolling restart
+
+
+def rolling_restart(recipes: Mapping[str, Mapping[str, Any]], every_ms: int = 50) -> Table:
+    """Brokers restart in turn under load: a row for each producer's settings, by their name."""
+    rows = [[name, *_rolled(settings, every_ms)] for name, settings in recipes.items()]
+    columns = ("settings", "records sent", "failed while 101, 102, 103 restart", "not in the log")
+    return Table("A rolling restart under load", columns, rows)
+
+
+def _rolled(settings: Mapping[str, Any], every_ms: int) -> list[str]:
+    """What one producer sent, how many records failed at each restart, and how many are lost."""
+    world = World(seed=8, rewindable=False)
+    world.create_topic(TOPIC, assignment=EACH_LEADS)
+    world.run(for_s=SETTLED_S)
+    app = OwnProducer(world, TOPIC, {**SETTINGS, **settings})
+    failed = []
+    for broker in BROKERS:
+        first = len(app.records)
+        _write_until(app, _later(world, 1), every_ms)
+        world.stop(broker)
+        _write_until(app, halted(broker), every_ms)
+        world.start(broker)
+        _write_until(app, _whole, every_ms)
+        app.wait()
+        failed.append(sum(each.verdict != "acknowledged" for each in app.records[first:]))
+    stored = {value for index in EACH_LEADS for value in readable(world, TOPIC, index)}
+    lost = sum(each.text not in stored for each in app.records)
+    return [str(len(app.records)), ", ".join(map(str, failed)), str(lost)]
+
+
+def _write_until(app: OwnProducer, holds: Condition, every_ms: int) -> None:
+    """Sends one record after another, to the partitions in turn, until the condition holds."""
+    while not holds(app.cluster):
+        number = len(app.records)
+        app.send(f"record {number}", partition=number % len(EACH_LEADS))
+        app.cluster.run(for_s=every_ms / 1000)
+
+
+def _later(world: World, seconds: float) -> Condition:
+    """That much time has gone by."""
+    at_us = world.now_us + seconds * 1e6
+    return lambda now: now.now_us >= at_us
+
+
+def _whole(world: World) -> bool:
+    """Every replica of every partition is in sync."""
+    return all(len(isr(world, TOPIC, index)) == len(BROKERS) for index in EACH_LEADS)
+
+
+# -- an application's own retries
+
+
+def published_loop(outages_s: Sequence[int]) -> Table:
+    """A published retry loop while all answers are lost for some seconds: calls and copies."""
+    rows = []
+    for outage_s in outages_s:
+        world = orders(2)
+        shop = Shop(world, TOPIC, {"request.timeout.ms": 250, "delivery.timeout.ms": 600})
+        shop.lose_answers()
+        calls = _send_sync(shop, world.now_us + outage_s * 1_000_000, PAUSE_S)
+        rows.append([f"{outage_s} s", str(calls), str(shop.log().count("pay 10"))])
+    columns = ("no answer for", "nested calls of sendSync()", "pay 10 in the log")
+    return Table(f"A published loop with MAX_RETRIES = {MAX_RETRIES}", columns, rows)
+
+
+def _send_sync(shop: Shop, heals_us: int, pause_s: float, retries: int = 0) -> int:
+    """The published method, statement by statement; returns the number of calls."""
+    if shop.cluster.now_us >= heals_us:
+        shop.cluster.heal()
+    shop.send("pay 10")
+    shop.wait()
+    if shop.verdicts[-1] == "acknowledged":
+        return 1
+    if retries > MAX_RETRIES:
+        pause_s = LONGEST_PAUSE_S
+    else:
+        retries += 1
+    shop.cluster.run(for_s=pause_s)
+    return 1 + _send_sync(shop, heals_us, pause_s, retries)
 
 
 # -- the memory of a partition
@@ -134,15 +234,15 @@ def failover() -> Table:
     """101 appends, the followers copy, 101 dies before it answers."""
     world = orders(2)
     shop = Shop(world, TOPIC)
-    shop.send("X", "Y")
-    shop.wait()
+    rows = []
+    for value in "XY":
+        shop.send(value)
+        shop.wait()
+        rows.append([f"{value} is appended", _knows(world, 101)])
     world.cut_one_way(101, shop.name)
     shop.send("A")
     world.run(until=lambda w: all(log_of(w, TOPIC, b)[-1:] == ["A"] for b in (102, 103)), for_s=5)
-    rows = [
-        ["before the kill", f"{broker} remembers the sequences {_remembered(world, broker)}"]
-        for broker in BROKERS
-    ]
+    rows += [["A is copied", _knows(world, broker)] for broker in BROKERS]
     world.kill(101)
     world.heal()
     shop.wait()
@@ -154,9 +254,11 @@ def failover() -> Table:
     return Table("A is copied, 101 dies before it answers", ("when", "what happens"), rows)
 
 
-def _remembered(world: World, broker: int) -> str:
+def _knows(world: World, broker: int) -> str:
+    """The last sequence number of each batch that a replica remembers of the producer."""
     state = world.replica(broker, TOPIC, 0).log.producers.get(0)
-    return " ".join(str(each.last_sequence) for each in state.batches) if state else "–"
+    remembered = " ".join(str(each.last_sequence) for each in state.batches) if state else "–"
+    return f"{broker} remembers the sequences {remembered}"
 
 
 def gap_after_an_unclean_election() -> Table:

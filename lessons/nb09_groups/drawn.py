@@ -39,15 +39,24 @@ class Stops:
         self.partitions = partitions
         self.noted: dict[tuple[str, str], list[Bar]] = {}
         self.generations: dict[tuple[str, str], int] = {}
+        self.gaps_s: dict[tuple[str, str], float] = {}
 
     def note(
-        self, side: str, protocol: str, since_us: int, pauses: Iterable[Pause], generations: int
+        self,
+        side: str,
+        protocol: str,
+        since_us: int,
+        pauses: Iterable[Pause],
+        generations: int,
+        gap_s: float = 0.0,
     ) -> list[Bar]:
         """The pauses of one group on one side, as bars; one that has not ended is left out.
 
-        `generations` is how many began meanwhile.
+        `generations` is how many began meanwhile, `gap_s` the longest time without a record for
+        any member.
         """
         self.generations[protocol, side] = generations
+        self.gaps_s[protocol, side] = gap_s
         bars = self.noted[protocol, side] = [
             (each.partition[1], (each.start_us - since_us) / 1e6, (each.end_us - since_us) / 1e6)
             for each in pauses
@@ -58,7 +67,8 @@ class Stops:
     @property
     def text(self) -> str:
         return "\n".join(
-            f"{protocol}, {side}: {_told(bars)}, {self._generations(protocol, side)}"
+            f"{protocol}, {side}: {_told(bars)}, {self._generations(protocol, side)}; "
+            f"no member read for {self.gaps_s[protocol, side]:.1f} s at most"
             for protocol, side, bars in self._in_order()
         )
 

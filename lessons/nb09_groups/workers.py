@@ -6,8 +6,9 @@
         team.covered(partitions=6)         every partition has an owner, and that lasts
         team.owned                         {"A": [0, 1, 2], "B": [3, 4, 5]}
 
-A worker notes what its callbacks say (assigned, revoked, lost) and each record that it has
-processed.  From that, `pauses` works out when a partition had no reader.
+A worker notes what its callbacks say (assigned, revoked, lost), when its polls returned a record,
+and each record that it has processed.  From that, `pauses` works out when a partition had no
+reader, and `longest_gap` for how long the whole group read nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewPartitions,
+    OffsetSpec,
     ResourceType,
 )
 
@@ -56,6 +65,8 @@ SILENT = logging.Logger("workers", logging.CRITICAL + 1)
 
 
 Partition = tuple[str, int]
+OnAssign = Callable[["Worker", Sequence[Partition]], None]
+"""What a worker does before it reads the partitions that it got."""
 OnRevoke = Callable[["Worker", Sequence[Partition]], None]
 """What a worker does before its partitions go to others."""
 
@@ -69,16 +80,22 @@ class Worker:
         topics: tuple[str, ...],
         settings: Mapping[str, Any],
         work_s: float,
+        on_assign: OnAssign | None = None,
         on_revoke: OnRevoke | None = None,
     ) -> None:
-        self.name, self.work_s, self._topics, self._on_revoke = name, work_s, topics, on_revoke
+        self.name, self.work_s, self._topics = name, work_s, topics
+        self._on_assign, self._on_revoke = on_assign, on_revoke
         self.lines: list[Line] = []
+        self.polled_us: list[int] = []
+        """When a poll returned a record."""
         self.processed: list[tuple[int, int]] = []
         """Partition and offset of each record that its loop has finished."""
         self.owned: dict[Partition, None] = {}
         self.errors: list[str] = []
         self.strays = 0
         """Callbacks that came outside `poll` and `close`."""
+        self.called_in: set[str] = set()
+        """The names of the threads in which callbacks came."""
         self._calls: int | None = None
         """The thread that is in `poll` or `close` now."""
         self._slow: list[float] = []
@@ -148,6 +165,7 @@ class Worker:
         if message.error() is not None:
             self.errors.append(str(message.error().str()).rsplit("Broker: ", 1)[-1])
             return
+        self.polled_us.append(_now_us())
         slow_s = 0.0
         if self._slow:
             slow_s = self._slow.pop()
@@ -161,6 +179,8 @@ class Worker:
 
     def _assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
         places = self._called_back(given)
+        if self._on_assign:
+            self._on_assign(self, places)
         self.owned |= dict.fromkeys(places)
         self._fresh |= dict.fromkeys(places)
         self.lines.append(self._line("assigned", places))
@@ -177,11 +197,47 @@ class Worker:
 
     def _called_back(self, given: list[TopicPartition]) -> list[Partition]:
         self.strays += self._calls != threading.get_ident()
+        self.called_in.add(threading.current_thread().name)
         return [(each.topic, each.partition) for each in given]
 
     def _line(self, kind: str, places: list[Partition], **more: int) -> Line:
         named = tuple(f"{topic}-{index}" for topic, index in sorted(places))
         return Line(_now_us(), -1, kind, "", {"client": self.name, "partitions": named, **more})
+
+
+class Caches:
+    """What workers keep in memory for their partitions, loaded whenever a partition is assigned.
+
+    Team(…, on_assign=caches.load)
+
+    A cache goes when its partition is given back, even if the same worker gets it again.
+    """
+
+    def __init__(self, load_s: float) -> None:
+        """`load_s`: the seconds that one partition's cache takes to load."""
+        self.load_s = load_s
+        self._loads: list[tuple[int, float]] = []
+
+    def load(self, worker: Worker, places: Sequence[Partition]) -> None:
+        """Keeps the worker from polling until it has a cache for each of these partitions."""
+        for _, index in places:
+            began = time.monotonic()
+            worker.rest(self.load_s)
+            self._loads.append((index, time.monotonic() - began))
+
+    def clear(self) -> None:
+        """Begins to count again."""
+        self._loads.clear()
+
+    def loads(self, partitions: int) -> list[int]:
+        """How often each partition's cache has been loaded."""
+        loaded = [index for index, _ in self._loads]
+        return [loaded.count(index) for index in range(partitions)]
+
+    @property
+    def seconds(self) -> float:
+        """Loading, of all workers together."""
+        return sum(seconds for _, seconds in self._loads)
 
 
 @dataclass(frozen=True)
@@ -203,10 +259,11 @@ class Team:
 
     def __init__(
         self, cluster: Cluster, topics: tuple[str, ...], group: str, protocol: str = "range",
-        settings: Mapping[str, Any] | None = None, *, on_revoke: OnRevoke | None = None,
+        settings: Mapping[str, Any] | None = None, *, on_assign: OnAssign | None = None,
+        on_revoke: OnRevoke | None = None,
     ) -> None:  # fmt: skip
         self.topics, self.group, self._cluster = topics, group, cluster
-        self._protocol, self._on_revoke = protocol, on_revoke
+        self._protocol, self._on_assign, self._on_revoke = protocol, on_assign, on_revoke
         self._settings = {
             "bootstrap.servers": cluster.bootstrap,
             "group.id": group,
@@ -246,7 +303,9 @@ class Team:
             chosen["group.instance.id"] = instance
         if name in self.workers:
             self._earlier.append(self.workers[name])
-        self.workers[name] = Worker(name, self.topics, chosen, work_s, self._on_revoke)
+        self.workers[name] = Worker(
+            name, self.topics, chosen, work_s, self._on_assign, self._on_revoke
+        )
         return self.workers[name]
 
     def remove(self, name: str) -> None:
@@ -291,6 +350,27 @@ class Team:
             for index in indexes
         }
 
+    @property
+    def assignment(self) -> str:
+        """Each member's partitions of the first topic, as the coordinator says: `A 0 1, B none`."""
+        members = self._cluster.snapshot()["groups"][self.group]["members"]
+        owned = {each["client_id"]: each["owns"].get(self.topics[0], ()) for each in members}
+        return ", ".join(
+            f"{name} {' '.join(map(str, sorted(owned[name]))) or 'none'}" for name in sorted(owned)
+        )
+
+    @property
+    def lag(self) -> int:
+        """Records behind the group's committed offsets, of all partitions together."""
+        admin = clients.admin(self._cluster)
+        asked = [ConsumerGroupTopicPartitions(self.group)]
+        found = admin.list_consumer_group_offsets(asked)[self.group].result(20).topic_partitions
+        offsets = {(each.topic, each.partition): each.offset for each in found}
+        wanted = {TopicPartition(*place): OffsetSpec.latest() for place in offsets}
+        ends = {(each.topic, each.partition): end.result(20).offset
+                for each, end in admin.list_offsets(wanted).items()}  # fmt: skip
+        return sum(ends[place] - offset for place, offset in offsets.items())
+
     def write(self, topic: str, count: int, partitions: int) -> None:
         """So many records, one partition after the other."""
         servers = self._settings["bootstrap.servers"]
@@ -307,6 +387,24 @@ class Team:
         """How often a member's callback said so: assigned, revoked, lost."""
         lines = self.workers[name].lines
         return sum(line.kind == kind and line.time_us >= since_us for line in lines)
+
+    def heard(self, name: str, since_us: int = 0) -> list[str]:
+        """A member's callbacks and their partitions, in order: `revoked 1`, `assigned 0 1`."""
+        return [
+            f"{line.kind} {' '.join(each.rpartition('-')[2] for each in line['partitions'])}"
+            for line in list(self.workers[name].lines)
+            if line.kind in ("assigned", "revoked", "lost") and line.time_us >= since_us
+        ]
+
+    def polls(self, since_us: int) -> list[float]:
+        """When a poll of any member returned a record, in seconds from a moment on."""
+        everybody = (*self._earlier, *self.workers.values())
+        found = (at for each in everybody for at in list(each.polled_us) if at >= since_us)
+        return [(at - since_us) / 1e6 for at in sorted(found)]
+
+    def longest_gap(self, since_us: int) -> float:
+        """The longest time in which no poll of any member returned a record, in seconds."""
+        return max((later - at for at, later in pairwise([0.0, *self.polls(since_us)])), default=0)
 
     @property
     def owned(self) -> dict[str, list[int]]:
@@ -377,8 +475,11 @@ class Team:
                     for place in dict(each.owned)}  # fmt: skip
         return said.keys() == self.workers.keys() and _places(said) == _places(aims) == believed
 
-    def covered(self, partitions: int, timeout_s: float = 60.0) -> None:
-        """Waits until every partition has one owner, and the coordinator wants no change."""
+    def covered(self, partitions: int, timeout_s: float = 60.0, *, calm_s: float = CALM_S) -> None:
+        """Waits until every partition has one owner, and the coordinator wants no change.
+
+        That must have lasted for `calm_s`.
+        """
         last: tuple[float, dict[str, list[int]]] = (time.monotonic(), {})
 
         def holds(team: Team) -> bool:
@@ -387,9 +488,24 @@ class Team:
             if now != last[1]:
                 last = (time.monotonic(), now)
             whole = sum(map(len, now.values())) == partitions
-            return whole and time.monotonic() - last[0] > CALM_S and team.agreed
+            return whole and time.monotonic() - last[0] > calm_s and team.agreed
 
         self.wait(holds, timeout_s, f"{partitions} partitions to have an owner each")
+
+    def dealt_out(self, members: int, partitions: int, timeout_s: float = 60.0) -> None:
+        """Waits until the coordinator has given all partitions to so many members.
+
+        Members that are not workers of this team count as well.
+        """
+
+        def holds(_: Team) -> bool:
+            group = self._cluster.snapshot()["groups"].get(self.group)
+            if group is None or group["state"] != "Stable":
+                return False
+            owned = [each for m in group["members"] for each in m["owns"].values()]
+            return len(group["members"]) == members and sum(map(len, owned)) == partitions
+
+        self.wait(holds, timeout_s, f"{members} members with {partitions} partitions")
 
     def read_by_all(self, partitions: int, timeout_s: float = 60.0) -> None:
         """Waits until the newest member reads, and each partition has been read and is read.
@@ -435,19 +551,6 @@ class Team:
                     had[name] = client
                 elif line.kind in ("revoked", "lost"):
                     had.pop(name, None)
-        return found
-
-    def handed_over(self, since_us: int = 0) -> int:
-        """How often a partition was assigned to another member than the one that had it last."""
-        had: dict[str, str] = {}
-        found = 0
-        for line in self.lines():
-            fields = line.fields or {}
-            for name in fields.get("partitions", ()) if line.kind == "assigned" else ():
-                found += had.get(name, fields["client"]) != fields["client"] and (
-                    line.time_us >= since_us
-                )
-                had[name] = fields["client"]
         return found
 
     def steps(self, since_us: int = 0) -> dict[str, list[Bar]]:

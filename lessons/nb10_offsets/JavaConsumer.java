@@ -368,10 +368,14 @@ public class JavaConsumer {
         }
     }
 
-    /** SO_RCVBUF and SO_SNDBUF of a connection, by default and with -1. */
+    /**
+     * SO_RCVBUF and SO_SNDBUF of a connection: by default, with -1, with 32 kB to receive; and of a
+     * socket of its own, which sets neither.
+     */
     static String sockets(String topic) throws Exception {
         List<String> found = new ArrayList<>();
-        for (String size : new String[] {"", "receive.buffer.bytes=-1,send.buffer.bytes=-1"}) {
+        String[] sizes = {"", "receive.buffer.bytes=-1,send.buffer.bytes=-1", "receive.buffer.bytes=32768"};
+        for (String size : sizes) {
             try (KafkaConsumer<byte[], byte[]> consumer = assigned(topic, size.split(","))) {
                 consumer.seekToBeginning(consumer.assignment());
                 consumer.poll(Duration.ofSeconds(5));
@@ -381,6 +385,10 @@ public class JavaConsumer {
                 java.net.Socket socket = ((PlaintextTransportLayer) field(channel, "transportLayer")).socketChannel().socket();
                 found.add(socket.getReceiveBufferSize() + " " + socket.getSendBufferSize());
             }
+        }
+        String[] address = bootstrap.split(",")[0].split(":");
+        try (java.net.Socket own = new java.net.Socket(address[0], Integer.parseInt(address[1]))) {
+            found.add(own.getReceiveBufferSize() + " " + own.getSendBufferSize());
         }
         return String.join("\t", found);
     }

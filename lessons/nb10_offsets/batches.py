@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kit.drawings.chart import Chart
+from kit.tables import Table
 
 Handler = Callable[[sqlite3.Connection, Sequence[str]], None]
 
@@ -35,14 +35,14 @@ WAYS: dict[str, tuple[Handler, int]] = {
 """A handler, and the most records that a listener hands to it at once."""
 
 
-def inserts(rows: int) -> Chart:
+def inserts(rows: int) -> Table:
     """Rows per second of each way, and how often its handler is called."""
-    series = {}
+    found = []
     with tempfile.TemporaryDirectory(prefix="kafkalab-rows-") as folder:
         for number, (name, way) in enumerate(WAYS.items(), 1):
             calls, rate = _run(*way, Path(folder, f"{number}.db"), rows)
-            series[f"{name}; calls: {calls}"] = [(number, rate)]
-    return Chart("Rows per second in SQLite", series, x="way", y="rows/s", kind="bars")
+            found.append((f"{name}; calls: {calls}", f"{rate:,.0f}"))
+    return Table("Rows per second in SQLite", ("handler", "rows/s"), found)
 
 
 def _run(handler: Handler, at_once: int, file: Path, rows: int) -> tuple[int, float]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_STORED, Consumer, Producer, TopicPartition
 
 from kit.clusters.interface import Cluster, ClusterError
 from kit.probes import clients
@@ -84,11 +84,21 @@ def _played(cluster: Cluster, way: Way) -> Seen:
         "records": f"{len(handler.done)} processed, lag {COUNT - committed}",
         "the bad record": f"attempts {handler.attempts}, {place}",
     }
+    if way in RESTARTED:
+        seen["a restart reads"] = _restarted(cluster)
     if retries:
         seen |= _drained(cluster, handler)
     if dead:
         seen["its headers"] = _headers(cluster)
     return seen
+
+
+def _restarted(cluster: Cluster) -> str:
+    """The numbers of the orders that the group's next reader gets."""
+    place = TopicPartition(TOPIC, 0, OFFSET_STORED)
+    with Reader(cluster, partitions=[place]) as reader:
+        reader.rest()
+    return " ".join(value.removeprefix("order-") for value in reader.values) or "nothing"
 
 
 def _place(handler: Handler, committed: int, retries: list[str], dead: list[str]) -> str:
@@ -143,6 +153,10 @@ def _skip(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:
         handler(value)
     except Broken:
         return
+
+
+RESTARTED = (_stop, _skip)
+"""The ways after which a restart is shown."""
 
 
 def _retry(cluster: Cluster, handler: Handler, value: str, offset: int) -> None:

@@ -220,10 +220,12 @@ def _no_broker(java: JavaProgram) -> Seen:
 
 
 def _buffers(java: JavaProgram) -> Seen:
-    plain, system = java.ask("sockets", TOPIC)
+    plain, system, small, own = java.ask("sockets", TOPIC)
     receives, sends = map(float, system.split())
     return {
         "by default": plain,
+        "SO_RCVBUF with receive.buffer.bytes=32768": int(small.split()[0]),
         "SO_RCVBUF with -1": measured(receives, "bytes"),
+        "SO_RCVBUF of a socket without settings": measured(float(own.split()[0]), "bytes"),
         "SO_SNDBUF with -1": measured(sends, "bytes"),
     }

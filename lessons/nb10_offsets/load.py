@@ -5,14 +5,17 @@ Times and rates are measured; what is compared between the sides is what they le
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 
 from confluent_kafka import Producer
 
+from engine.client.consumer.settings import ConsumerSettings
 from engine.records import batch
 from engine.wire import messages as m
 from kit import jars
@@ -21,14 +24,25 @@ from kit.clusters.interface import Cluster
 from kit.probes import requests
 from kit.probes.java_client import JavaProgram
 from kit.probes.raw_client import RawClient
+from kit.tables import Table
 from lessons.nb10_offsets.java_runs import SOURCE
-from lessons.nb10_offsets.reading import PATIENCE_S, TOPIC, Reader, numbered, write
+from lessons.nb10_offsets.reading import (
+    PATIENCE_S,
+    TOPIC,
+    Reader,
+    numbered,
+    statistics_into,
+    write,
+)
 
 ALL = [101, 102, 103]
 REPLICAS = {0: ALL}
 FILLED, WORK_S = 300, 0.003
 TINY = {"max.partition.fetch.bytes": 1_000}
 BATCH_BYTES = 40_000
+MEBIBYTE = 1 << 20
+IN_EACH = 4
+"""Records in each of the partitions that three brokers lead."""
 OLD, OLD_BYTES, SLOW_RATE = 50, 100_000, 350_000
 Seen = Mapping[str, Any]
 
@@ -67,19 +81,57 @@ def _kilobytes(
     return [whole[partition] // 1_000 for partition in partitions]
 
 
+def allowed(*partitions: int) -> Table:
+    """What the defaults allow for so many partitions of one broker: in all, and in one answer."""
+    defaults = ConsumerSettings()
+    each, answer = defaults.max_partition_fetch_bytes, defaults.fetch_max_bytes
+    rows = []
+    for count in partitions:
+        total = count * each
+        sizes = (total / MEBIBYTE, min(total, answer) / MEBIBYTE)
+        rows.append([str(count), *(f"{size:.0f} MiB" for size in sizes), str(-(-total // answer))])
+    return Table(
+        "What the defaults allow",
+        ("partitions", "all together", "one answer, at most", "answers, at least"),
+        rows,
+        f"max.partition.fetch.bytes is {each // MEBIBYTE} MiB, fetch.max.bytes "
+        f"{answer // MEBIBYTE} MiB.",
+    )
+
+
 def one_stands_still(cluster: Cluster) -> Seen:
     """Three leaders with four records each; a consumer that starts after 101's pause reads all."""
     cluster.create_topic(TOPIC, assignment={0: [101], 1: [102], 2: [103]})
     for partition in range(3):
-        write(cluster, TOPIC, numbered(4), partition)
+        write(cluster, TOPIC, numbered(IN_EACH), partition)
+    under_way = _under_way(cluster)
     there = cluster.snapshot()["brokers"][102]
     own = {"bootstrap.servers": f"{there['host']}:{there['port']}"}  # the metadata is not of 101
     reads = Reader(cluster, own, partitions=[0, 1, 2], starts=False)
     with reads as reader, _paused(cluster):
         reader.start()
-        reader.run(lambda: len(reader.processed) >= 8)
+        reader.run(lambda: len(reader.processed) >= 2 * IN_EACH)
         reader.run(for_s=0.5)
-        return {"partitions read": sorted({partition for partition, _, _ in reader.processed})}
+        read = sorted({partition for partition, _, _ in reader.processed})
+    return {"requests under way to 101, 102, 103": under_way, "partitions read": read}
+
+
+def _under_way(cluster: Cluster) -> list[int]:
+    """The requests that a consumer at the end of each log waits for: the middle of ten looks."""
+    looks: list[Mapping[str, Any]] = []
+    own = {"fetch.wait.max.ms": 500, **statistics_into(looks)}
+    with Reader(cluster, own, partitions=[0, 1, 2]) as reader:
+        reader.read(3 * IN_EACH)
+        reader.run(for_s=0.6)  # no request is left but those that wait for new records
+        looks.clear()
+        reader.run(lambda: len(looks) >= 10)
+    return [int(median(_waiting(look, broker) for look in looks)) for broker in ALL]
+
+
+def _waiting(look: Mapping[str, Any], broker: int) -> int:
+    """Requests to this broker that have no answer yet."""
+    found = [each for each in look["brokers"].values() if each["nodeid"] == broker]
+    return int(found[0]["waitresp_cnt"]) if found else 0
 
 
 @contextmanager
@@ -91,6 +143,11 @@ def _paused(cluster: Cluster) -> Iterator[None]:
     finally:
         cluster.resume(101)
         cluster.wait_until(lambda c: c.leader(TOPIC) == 101, PATIENCE_S, "101 to lead again")
+
+
+def stalled(cluster: Cluster) -> Seen:
+    """What one broker that stands still means for a consumer of three, and for the Java client."""
+    return {**one_stands_still(cluster), **no_answer(cluster)}
 
 
 def no_answer(cluster: Cluster) -> Seen:
@@ -159,6 +216,7 @@ def live_reader(cluster: Cluster) -> Seen:
             slowed = _delay_ms(cluster, reader)
     free_s = _replay_s(cluster, f"{name}-free")
     with _limited(cluster, f"{name}-once"):
+        entity = _entity(cluster, f"{name}-once")
         took_s = _replay_s(cluster, f"{name}-once")
     return {
         "a live record, no replay": measured(alone, "ms"),
@@ -166,6 +224,7 @@ def live_reader(cluster: Cluster) -> Seen:
         "a live record, beside a replay with a quota": measured(slowed, "ms"),
         "5 MB of history, without a quota": measured(free_s, "s"),
         "5 MB of history, with 350 kB/s for its client id": measured(took_s, "s"),
+        "the quota's client-id, and its rate": entity,
         "the quota slows the replay": took_s > 2 * free_s,
     }
 
@@ -236,8 +295,18 @@ def _alter(cluster: Cluster, client_id: str, rate: float | None) -> None:
 
 def _limits(cluster: Cluster, client_id: str) -> list[float]:
     """What broker 101, which leads the history, knows of this client id's quota."""
+    return [each.value for entry in _quotas(cluster, client_id) for each in entry.values]
+
+
+def _entity(cluster: Cluster, client_id: str) -> list[str | int]:
+    """Whose quota 101 keeps, without the number that is in the name, and how much it allows."""
+    (entry,) = _quotas(cluster, client_id)
+    (entity,), (limit,) = entry.entity, entry.values
+    return [re.sub(r"\d+", "N", entity.entity_name), int(limit.value)]
+
+
+def _quotas(cluster: Cluster, client_id: str) -> list[Any]:
     request = m.DescribeClientQuotasRequest
     part = request.ComponentData("client-id", 0, client_id)
     with RawClient(cluster, 101, "admin") as client:
-        entries = client.ask(request(components=[part], strict=True), 1).entries or []
-    return [each.value for entry in entries for each in entry.values]
+        return list(client.ask(request(components=[part], strict=True), 1).entries or [])

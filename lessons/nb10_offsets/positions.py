@@ -30,13 +30,16 @@ Steps = list[tuple[float, int]]
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP, FOOT, SIDE = 680, 62, 168, 58, 14, 40, 48, 9
 STYLE = (
-    ".kio-pos{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ec;--bad:#c04a00;--gap:#c04a00;"
+    ".kio-pos{--bg:#fff;--ink:#1c2430;--soft:#5b6675;--line:#e3e7ec;--bad:#c04a00;"
     "--m0:#0072b2;--m1:#009e73;--m2:#cc79a7;--done:#1c2430}"
     "@media(prefers-color-scheme:dark){.kio-pos{--bg:#111418;--ink:#e8ebf0;--soft:#9aa5b4;"
-    "--line:#262d37;--bad:#ff8a50;--gap:#ff8a50;--m0:#56b4e9;--done:#e8ebf0}}"
+    "--line:#262d37;--bad:#ff8a50;--m0:#56b4e9;--done:#e8ebf0}}"
     '.kio-pos text{font:13px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;'
     "fill:var(--ink)}.kio-pos .s{fill:var(--soft)}.kio-pos .b{font-weight:700;font-size:14px}"
     ".kio-pos .e{text-anchor:end}.kio-pos .m{text-anchor:middle}.kio-pos .bad{fill:var(--bad)}"
+    ".kio-pos .m0{fill:var(--m0);stroke:var(--m0)}.kio-pos .m1{fill:var(--m1);stroke:var(--m1)}"
+    ".kio-pos .m2{fill:var(--m2);stroke:var(--m2)}"
+    ".kio-pos .again{stroke:var(--bad);stroke-width:2.4}"
 )
 
 
@@ -201,9 +204,10 @@ class Positions:
                 'stroke-width="1.5" stroke-dasharray="4 3"/>'
                 f'<text class="bad m" x="{px(place)}" y="{TOP - 25}">✕ {escape(name)} killed</text>'
             )
+        ticks = "".join(f"M{px(x.at(tick))} {px(bottom)}v5" for tick in x.ticks(8))
+        parts.append(f'<path d="{ticks}" stroke="var(--soft)"/>')
         for tick, words in zip(x.ticks(8), labels(x.ticks(8)), strict=True):
             parts.append(
-                f'<path d="M{px(x.at(tick))} {px(bottom)}v5" stroke="var(--soft)"/>'
                 f'<text class="s m" x="{px(x.at(tick))}" y="{px(bottom + 20)}">{words}</text>'
             )
         middle = px((x.start + x.end) / 2)
@@ -219,11 +223,11 @@ class Positions:
             f'<text class="b" x="{px(x.start)}" y="{px(bottom - ROW * seen.end - 8)}">'
             f"{escape(self.topic)}-{index}</text>"
         )
-        for offset in range(seen.end + 1):
-            y = bottom - ROW * offset
-            yield f'<path d="M{px(x.start)} {px(y)}H{px(x.end)}" stroke="var(--line)"/>'
-            if offset < seen.end:
-                yield f'<text class="s e" x="{px(x.start - 8)}" y="{px(y - 2.5)}">{offset}</text>'
+        heights = [bottom - ROW * offset for offset in range(seen.end + 1)]
+        grid = "".join(f"M{px(x.start)} {px(y)}H{px(x.end)}" for y in heights)
+        yield f'<path d="{grid}" stroke="var(--line)"/>'
+        for offset, y in enumerate(heights[:-1]):
+            yield f'<text class="s e" x="{px(x.start - 8)}" y="{px(y - 2.5)}">{offset}</text>'
         for offset in seen.lost:
             y = bottom - ROW * offset - 3
             yield f'<text class="bad" x="{px(x.end + 8)}" y="{px(y)}">{offset} never</text>'
@@ -243,12 +247,9 @@ class Positions:
             )
 
     def _square(self, x: float, y: float, name: str, again: bool) -> str:
-        colour = f"var(--m{self.names.index(name) % 3})"
-        edge = "var(--bad)" if again else colour
-        return (
-            f'<rect x="{px(x - SIDE / 2)}" y="{px(y - SIDE / 2)}" width="{SIDE}" height="{SIDE}" '
-            f'fill="{colour}" stroke="{edge}" stroke-width="{2.4 if again else 1}"/>'
-        )
+        look = f"m{self.names.index(name) % 3}{' again' if again else ''}"
+        place = f'x="{px(x - SIDE / 2)}" y="{px(y - SIDE / 2)}"'
+        return f'<rect class="{look}" {place} width="{SIDE}" height="{SIDE}"/>'
 
     def _legend(self) -> Iterator[str]:
         x, y = WIDTH - RIGHT + 64, TOP

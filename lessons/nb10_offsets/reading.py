@@ -11,6 +11,7 @@ It commits only when a lesson says so.  Closing leaves the group, and commits no
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ POLL_S = 0.1
 NO_OFFSET = -1001
 SETTINGS: Mapping[str, Any] = {
     "group.id": GROUP,
+    "client.id": "billing-app",
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
     "enable.partition.eof": True,
@@ -190,6 +192,14 @@ class Reader:
 
     def __exit__(self, *_: object) -> None:
         self.consumer.close()
+
+
+def statistics_into(samples: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The settings of a client that puts librdkafka's statistics into `samples`, ten a second."""
+    return {
+        "statistics.interval.ms": 100,
+        "stats_cb": lambda text: samples.append(json.loads(text)),
+    }
 
 
 def together(readers: Sequence[Reader], until: Callable[[], bool]) -> None:

@@ -20,6 +20,7 @@ from confluent_kafka import (
     OFFSET_END,
     OFFSET_STORED,
     ConsumerGroupTopicPartitions,
+    KafkaException,
     Producer,
     TopicPartition,
 )
@@ -30,7 +31,7 @@ from engine.coordinators.offsets_topic import OFFSETS_TOPIC
 from kit.both.outcomes import measured
 from kit.clusters import tools
 from kit.clusters.interface import Cluster
-from kit.probes import clients, group_log, requests
+from kit.probes import cleaner, clients, group_log, requests
 from kit.probes.raw_client import RawClient
 from lessons.nb10_offsets.reading import (
     GROUP,
@@ -40,6 +41,7 @@ from lessons.nb10_offsets.reading import (
     at,
     numbered,
     remove_before,
+    statistics_into,
     write,
 )
 
@@ -50,9 +52,17 @@ TOO_LONG = 5_000
 """A commit's metadata text of this length is refused: offset.metadata.max.bytes is 4096."""
 WORK_S = 0.1
 """What a replay does with five records."""
-Seen = Mapping[str, Any]
+LEDGER = "ledger"
+OPEN = 3
+"""Records of a transaction that is not over yet."""
+AWAY = 7
+"""Records that are written while a group is away."""
+DAY_MS = 24 * 3_600_000
 Curves = dict[str, list[tuple[float, float]]]
 """Points by side, such as the lag by seconds."""
+KILOBYTES = 200
+"""How many records of 1 kB a consumer reads to show which brokers they come from."""
+Seen = Mapping[str, Any]
 
 
 # -- where a consumer starts
@@ -72,6 +82,7 @@ def starts(cluster: Cluster) -> Seen:
     remove_before(cluster, TOPIC, 50)
     seen["a fetch of offset 20, log 50-99"] = _refusal(cluster, 20)
     seen["20 committed, log 50-99"] = _by_policy(cluster, "gone")
+    seen[f"{AWAY} written while away: latest, skipped"] = _away(cluster)
     return seen
 
 
@@ -80,6 +91,17 @@ def _refusal(cluster: Cluster, offset: int) -> str:
     with RawClient(cluster, 101, "reader") as client:
         answer = client.ask(requests.fetching(TOPIC, offset))
     return requests.refusal(requests.first_partition(answer)) or "NONE"
+
+
+def _away(cluster: Cluster) -> list[int]:
+    """Where `latest` starts a group that had read to the end, and how many records that skips."""
+    ends = []
+    for written in (0, AWAY):
+        write(cluster, TOPIC, numbered(written))
+        with _stored(cluster, "away", "latest") as reader:
+            ends.append(int(_first(reader)))
+    before, after = ends
+    return [after, after - before]
 
 
 def _by_policy(cluster: Cluster, state: str) -> Seen:
@@ -148,7 +170,8 @@ def replays(cluster: Cluster, curves: Curves) -> Seen:
     with Reader(cluster, partitions=[0]) as reader:
         reader.read(10)
         reader.commit(10)
-        seen: dict[str, Any] = {"a consumer seeks": _seeks(reader)}
+        seeks = {**_seeks(reader), "a ledger's end: uncommitted, committed": _ends(cluster)}
+        seen: dict[str, Any] = {"a consumer seeks": seeks}
         admin = clients.admin(cluster)
         seen["committed(), listConsumerGroupOffsets"] = [reader.committed(), _listed(admin)]
     with Reader(cluster, {"group.id": "audit"}, partitions=[0]) as other:
@@ -158,6 +181,9 @@ def replays(cluster: Cluster, curves: Curves) -> Seen:
     with Reader(cluster) as member:
         member.read(1)
         seen["the first group goes on at"] = member.offsets[0]
+        error = _altered(admin, 0)
+        member.read(1)
+        seen["alterConsumerGroupOffsets to 0; the member's next"] = [error, member.offsets[1]]
         refused = _tool(cluster, "--to-earliest", "--execute")
     seen["kafka-consumer-groups --reset-offsets"] = {
         "--to-earliest --execute, while it has a member": refused,
@@ -196,6 +222,40 @@ def _resumed(reader: Reader) -> list[int]:
     reader.consumer.resume(paused)
     reader.read(1)
     return [came, reader.offsets[-1]]
+
+
+def _ends(cluster: Cluster) -> list[int]:
+    """Where seekToEnd takes a reader behind an open transaction, by isolation level."""
+    cluster.create_topic(LEDGER, assignment=REPLICAS)
+    write(cluster, LEDGER, numbered(20))
+    own = {"bootstrap.servers": cluster.bootstrap, "transactional.id": LEDGER, "log_level": 0}
+    producer = Producer(own)
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    for value in numbered(OPEN):
+        producer.produce(LEDGER, value, partition=0)
+    producer.flush(PATIENCE_S)
+    ends = []
+    for level in ("read_uncommitted", "read_committed"):
+        place = TopicPartition(LEDGER, 0, OFFSET_END)
+        with Reader(
+            cluster, {"isolation.level": level}, topic=LEDGER, partitions=[place]
+        ) as reader:
+            reader.rest()
+            ends.append(reader._next[0])
+    producer.abort_transaction(PATIENCE_S)
+    return ends
+
+
+def _altered(admin: AdminClient, offset: int) -> str:
+    """Kafka's name for the answer to an admin client that moves the group's offset."""
+    wanted = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(TOPIC, 0, offset)])
+    (future,) = admin.alter_consumer_group_offsets([wanted]).values()
+    try:
+        (place,) = future.result(PATIENCE_S).topic_partitions
+    except KafkaException as failure:
+        return clients.name(failure.args[0])
+    return clients.name(place.error)
 
 
 def _read_again(cluster: Cluster, admin: AdminClient, curves: Curves, step: int = 5) -> Seen:
@@ -320,11 +380,12 @@ def _after_a_crash(payments: list[str], together: bool) -> int:
 
 def who_knows(cluster: Cluster) -> Seen:
     """What the broker stores after subscribe, after reading, after a commit, after a death."""
+    compacted = compaction(cluster)
     cluster.create_topic(TOPIC, assignment=REPLICAS)
     write(cluster, TOPIC, numbered(10))
     before = clients.partition(cluster, TOPIC)["logs"][101]["log_end_offset"]
     positions = []
-    with Reader(cluster, {"client.id": "billing-on-host-7"}) as reader:
+    with Reader(cluster, {"client.id": "host-7"}) as reader:
         reader.run(lambda: bool(reader.owned))
         admin = clients.admin(cluster)
         subscribed, lags = reader.committed(), [_lag(admin)]
@@ -368,6 +429,7 @@ def who_knows(cluster: Cluster) -> Seen:
             "the last commit in __consumer_offsets": kept,
             "its partitions and cleanup.policy": kept_in,
             "the coordinator is killed, and the group goes on at": goes_on,
+            **compacted,
         },
     }
 
@@ -404,6 +466,45 @@ def _last_commit(cluster: Cluster) -> str:
     return f"{last.group} {last.topic}-{last.partition} {last.committed.offset}"
 
 
+def compaction(cluster: Cluster) -> Seen:
+    """Six commits of one key, before and after the cleaner's work; then commits of another key.
+
+    The topic gets other settings meanwhile, so that this takes a second: each commit begins a new
+    segment, and the cleaner works on all segments before it.
+    """
+    cluster.create_topic(TOPIC, assignment={0: ALL, 1: ALL})
+    group = f"compacted-{time.time_ns()}"  # none of its commits is from an earlier run
+    with Reader(cluster, {"group.id": group}, partitions=[0, 1]) as reader:
+        for offset in range(1, 7):
+            reader.commit(offset)
+        before = _committed_offsets(cluster, group)
+
+        def is_compacted(seen: Cluster) -> bool:
+            reader.commit(1, partition=1)
+            return len(_committed_offsets(seen, group)) == 1
+
+        cleaner.alter(cluster, OFFSETS_TOPIC, segment_ms=1, min_cleanable_dirty_ratio=0)
+        try:
+            cluster.wait_until(is_compacted, PATIENCE_S, "the cleaner to drop older commits")
+        finally:
+            cleaner.alter(
+                cluster, OFFSETS_TOPIC, segment_ms=7 * DAY_MS, min_cleanable_dirty_ratio=0.5
+            )
+    return {
+        "another group's commits in __consumer_offsets": before,
+        "after the cleaner's work": _committed_offsets(cluster, group),
+    }
+
+
+def _committed_offsets(cluster: Cluster, group: str) -> list[int]:
+    """The offsets of partition 0 that the group's records hold, in the order of the log."""
+    return [
+        each.committed.offset
+        for each in group_log.records(cluster, group)
+        if isinstance(each, OffsetRecord) and each.committed and each.partition == 0
+    ]
+
+
 # -- the closest replica
 
 
@@ -412,12 +513,28 @@ def reads_by_rack(cluster: Cluster) -> Seen:
     cluster.create_topic(TOPIC, assignment=REPLICAS)
     write(cluster, TOPIC, "AB")
     cluster.wait_until(lambda c: _asked(c, 103, "c") == "2 records", PATIENCE_S, "103 to know both")
-    return {
+    seen: dict[str, Any] = {
         "no rack, asks the leader": _asked(cluster, 101, ""),
         "rack a, asks the leader": _asked(cluster, 101, "a"),
         "rack c, asks the leader": _asked(cluster, 101, "c"),
         "rack c, asks 103": _asked(cluster, 103, "c"),
     }
+    write(cluster, TOPIC, ["x" * 1_000] * KILOBYTES)
+    without, with_rack = _crossing_kb(cluster, {}), _crossing_kb(cluster, {"client.rack": "c"})
+    return seen | {"kB from other racks, without and with": [without, with_rack]}
+
+
+def _crossing_kb(cluster: Cluster, settings: Mapping[str, Any]) -> int:
+    """What a consumer near 103 receives from the other brokers for the topic, rounded to 100 kB."""
+    samples: list[Mapping[str, Any]] = []
+    own = {**settings, **statistics_into(samples)}
+    with Reader(cluster, own, partitions=[0]) as reader:
+        reader.read(KILOBYTES)
+        samples.clear()
+        reader.run(lambda: bool(samples))
+    brokers = samples[-1]["brokers"].values()
+    received = sum(each["rxbytes"] for each in brokers if each["nodeid"] in (101, 102))
+    return int(round(received / 1_000, -2))
 
 
 def _asked(cluster: Cluster, broker: int, rack: str) -> str:

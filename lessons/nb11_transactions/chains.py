@@ -16,9 +16,11 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from kit.clusters.interface import Cluster, WaitTimeout
+from kit.clusters.interface import Cluster, ClusterError, WaitTimeout
+from kit.probes import clients, requests
 from lessons.nb11_transactions import bank
 from lessons.nb11_transactions.bank import ACCOUNTS, ALL, PATIENCE_S, TRANSFERS
+from lessons.nb11_transactions.by_hand import ByHand
 
 Seen = Mapping[str, Any]
 RECEIPTS = "receipts"
@@ -143,9 +145,16 @@ def sums(cluster: Cluster) -> Seen:
 
 
 def two_topics(cluster: Cluster) -> Seen:
-    """One transaction over two topics and the group's offset; aborted, then committed."""
+    """One transaction over two topics and the group's offset: cut short, aborted, committed."""
     opened(cluster)
-    seen: dict[str, Any] = {}
+    step(cluster, "two", [ACCOUNTS, RECEIPTS], crash="results")  # and not the offset
+    bank.producer_of(cluster, "two")  # its successor: init_transactions aborts what is open
+    after_two = [len(stable(cluster, topic)) for topic in (ACCOUNTS, RECEIPTS)]
+    written = [len(bank.values(cluster, 0, "read_uncommitted", t)) for t in (ACCOUNTS, RECEIPTS)]
+    seen: dict[str, Any] = {
+        "aborted after two of three writes, read_committed": after_two,
+        "aborted after two of three writes, read_uncommitted": written,
+    }
     for abort in (True, False):
         step(cluster, "two", [ACCOUNTS, RECEIPTS], abort=abort)
         label = "aborted" if abort else "committed"
@@ -192,10 +201,10 @@ def recipe(cluster: Cluster) -> Seen:
     return seen
 
 
-def consumers(cluster: Cluster) -> Seen:
-    """The settings of the application's consumer, each left out in turn, under a transaction."""
+def left_out(cluster: Cluster) -> Seen:
+    """Under a transaction, a setting of the consumer is left out in turn; then idempotence is."""
     seen = {}
-    opened(cluster, cases=4)
+    opened(cluster, cases=6)
     for case, (label, crash) in enumerate(
         (("as advised", "offset"), ("group.id that is new at each start", ""))
     ):
@@ -212,7 +221,29 @@ def consumers(cluster: Cluster) -> Seen:
     seen["isolation.level=read_uncommitted downstream"] = len(
         bank.values(cluster, 3, "read_uncommitted")
     )
+    for case, idempotent in ((4, True), (5, False)):
+        _sends_twice(cluster, case, idempotent)
+        label = "in a transaction" if idempotent else "enable.idempotence=false"
+        seen[f"a lost answer, a retry, {label}"] = len(stable(cluster, case=case))
     return seen
+
+
+def _sends_twice(cluster: Cluster, case: int, idempotent: bool) -> None:
+    """A booking whose answer is lost, so the client sends it again; both attempts are taken."""
+    if idempotent:
+        with ByHand(cluster, "retries") as producer:
+            producer.start()
+            answers = [producer.write(ACCOUNTS, "10", case)]
+            producer.sequences.clear()  # a retry has the sequence number of the first attempt
+            answers += [producer.write(ACCOUNTS, "10", case), producer.end(True)]
+    else:
+        named, batch = clients.topic_id(cluster, ACCOUNTS), requests.one_batch(b"10")
+        request = requests.producing(named, acks=-1, records=batch, partition=case)
+        leader = cluster.leader(ACCOUNTS, case)
+        both = [clients.ask(cluster, leader, request) for _ in range(2)]
+        answers = [requests.refusal(requests.first_partition(each)) or "NONE" for each in both]
+    if set(answers) != {"NONE"}:
+        raise ClusterError(f"The leader of {ACCOUNTS}-{case} answers {', '.join(answers)}.")
 
 
 def _commits_by_itself(cluster: Cluster, case: int) -> None:

@@ -5,12 +5,16 @@ The group's offsets are in partition 7 of 8, so the markers go to the partitions
 
 from __future__ import annotations
 
+from engine.records import batch
 from engine.sim.world.world import World
+from kit.probes import requests, virtual
 from kit.tables import Table
-from kit.transaction_panel import producers
+from kit.transaction_panel import logs, producers
 
 SETTINGS = {"offsets.topic.num.partitions": 8, "transaction.state.log.num.partitions": 1}
 GROUP = "ledger"
+READ_COMMITTED = 1
+"""The isolation level, as a Fetch request carries it."""
 
 
 def bank(seed: int = 7) -> World:
@@ -40,6 +44,75 @@ def transfer(world: World, name: str, amount: int, crash_after: str = "") -> boo
     producers.wait(world, name)
     world.run(for_s=1)
     return True
+
+
+STATES = {
+    "Empty": "1 id and epoch",
+    "Ongoing": "3 a partition joins",
+    "PrepareCommit": "7 the decision",
+    "CompleteCommit": "8 the end",
+}
+WRITES = {
+    "accounts-0": "4 the debit",
+    "accounts-1": "5 the credit",
+    "__consumer_offsets-7": "6 the group's offset",
+}
+"""Steps of a transfer, by the coordinator's state and by the partition that is written to."""
+
+
+def committed(amount: int = 10) -> Table:
+    """A transfer without a fault, from the id to the reader downstream, in order."""
+    world = bank()
+    producers.start(world, "app", "transfer")
+    producers.wait(world, "app")
+    virtual.send(world, "transfers", str(amount))
+    taken = _read(world, "2 the transfer is read", "transfers-0")
+    transfer(world, "app", amount)
+    downstream = [_read(world, "9 read_committed", f"accounts-{each}") for each in (0, 1)]
+    return Table(
+        "A transfer that is committed",
+        ("step", "seconds", "broker", "what is there", "where"),
+        sorted([taken, *_traced(world), *downstream], key=lambda row: float(row[1])),
+    )
+
+
+def _read(world: World, step: str, place: str) -> tuple[str, ...]:
+    """What a reader with read_committed gets from a partition now."""
+    topic, _, partition = place.rpartition("-")
+    leader = world.leader(topic, int(partition))
+    wanted = requests.fetching(virtual.topic_id(world, topic), partitions=[int(partition)])
+    wanted.isolation_level = READ_COMMITTED
+    answer = requests.first_partition(world.ask(wanted, leader))
+    found = [
+        (record.value or b"").decode()
+        for header, position in batch.iterate(answer.records or b"")
+        for record in batch.decode(answer.records, position)
+        if not header.is_control
+    ]
+    return step, _seconds(world), str(leader), f"a reader gets {', '.join(found)}", place
+
+
+def _traced(world: World) -> list[tuple[str, ...]]:
+    """The coordinator's states, and what the leaders of the partitions append, by the trace."""
+    rows: list[tuple[str, ...]] = []
+    for at, node, line in world.cluster.trace:
+        said, place = dict(line.fields), line.partition
+        seconds = f"{(at - _began(world)) / 1e6:.3f}"
+        if line.kind == "transaction":
+            state, where = str(said["state"]), " ".join(said["partitions"])
+            text = f"{state}, producer {said['producer_id']}, epoch {said['epoch']}"
+            rows.append((STATES[state], seconds, str(node), text, where))
+        elif line.kind == "append" and place in WRITES:
+            topic, _, partition = place.rpartition("-")
+            if node != world.leader(topic, int(partition)):
+                continue  # a follower
+            log = world.replica(node, topic, int(partition)).log
+            entry = logs.read(log, topic, said["base"], said["base"] + 1)[0]
+            is_data = entry["kind"] == logs.DATA
+            text = entry["records"][0][1] if is_data else f"{entry['kind'].upper()} marker"
+            step = WRITES[place] if is_data else "8 a marker"
+            rows.append((step, seconds, str(node), text, place))
+    return rows
 
 
 def coordinator_dies(amount: int = 10) -> Table:

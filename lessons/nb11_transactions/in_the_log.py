@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, TopicPartition
 
 from engine.coordinators.offsets_topic import partition_for
+from engine.coordinators.transactions.states import TransactionState
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC, decode_record
 from engine.records import batch, control
 from kit.clusters.data_dirs import data_dir
@@ -15,6 +18,7 @@ from kit.clusters.interface import Cluster, WaitTimeout
 from kit.probes import clients
 from lessons.nb11_transactions import bank
 
+STATUS = re.compile(r'"transactionStatus":(\d+)')
 ENTRY = struct.Struct(">hqqqq")
 """Of .txnindex: version, producer id, first offset, marker's offset, last stable offset then."""
 
@@ -37,6 +41,12 @@ def states(cluster: Cluster, name: str) -> list[str]:
         places = [f"{topic}-{partition}" for topic, partition in record.metadata.partitions]
         found.append(" ".join([str(record.metadata.state), *places]))
     return found
+
+
+def decoded(lines: Iterable[str]) -> list[str]:
+    """The names of the states that kafka-dump-log prints as numbers, one for each line."""
+    numbers = [STATUS.search(line) for line in lines]
+    return [str(list(TransactionState)[int(found[1])]) for found in numbers if found]
 
 
 def wait_for_state(cluster: Cluster, name: str, state: str) -> list[str]:

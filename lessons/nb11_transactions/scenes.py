@@ -10,6 +10,7 @@ from confluent_kafka.admin import ConfigResource
 
 from engine.coordinators.transactions.transaction_records import TRANSACTIONS_TOPIC
 from engine.records import batch
+from engine.wire import messages as m
 from kit import jars
 from kit.clusters import tools
 from kit.clusters.interface import Cluster
@@ -18,6 +19,8 @@ from lessons.nb11_transactions import bank, in_the_log
 from lessons.nb11_transactions.by_hand import ByHand
 
 Seen = Mapping[str, Any]
+BROKER, DEFAULT = 4, 5
+"""A kind of resource, and a source of a setting, as DescribeConfigs numbers them."""
 BROKER_SETTINGS = (
     "transaction.max.timeout.ms", "transactional.id.expiration.ms",
     "transaction.state.log.min.isr", "transaction.state.log.replication.factor",
@@ -106,11 +109,12 @@ def state_log(cluster: Cluster) -> Seen:
         seen[f"the last batch of {place}"] = in_the_log.batches(cluster, topic, int(partition))[-1]
     offsets = [offset for offset, _ in bank.read(cluster)]
     states_in = in_the_log.partitions(cluster, TRANSACTIONS_TOPIC)
+    default = _default(cluster, "transaction.state.log.num.partitions")
     return {
         **seen,
         "accounts-0: offsets of records, and the end": [*offsets, bank.ends(cluster)[1]],
         "cleanup.policy": _setting(cluster, TRANSACTIONS_TOPIC, "cleanup.policy"),
-        "partitions of __transaction_state": len(states_in),
+        "partitions of __transaction_state, and by default": [len(states_in), default],
     }
 
 
@@ -118,6 +122,16 @@ def _setting(cluster: Cluster, topic: str, name: str) -> Any:
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     admin = clients.admin(cluster)  # kept: without it the future never ends
     return admin.describe_configs([resource])[resource].result(bank.PATIENCE_S)[name].value
+
+
+def _default(cluster: Cluster, name: str) -> int:
+    """What a broker's setting would be if nothing set it; the broker lists it as a synonym."""
+    request = m.DescribeConfigsRequest
+    broker = cluster.brokers[0]
+    resource = request.DescribeConfigsResource(BROKER, str(broker), [name])
+    answer = clients.ask(cluster, broker, request([resource], include_synonyms=True))
+    (config,) = answer.results[0].configs
+    return next(int(each.value) for each in config.synonyms if each.source == DEFAULT)
 
 
 def attributes(cluster: Cluster) -> Seen:

@@ -48,14 +48,16 @@ def segments(cluster: Cluster, topic: str, partition: int = 0) -> list[int]:
     return sorted(int(name.partition(".")[0]) for name in names if name.endswith(".log"))
 
 
-def size(cluster: Cluster, topic: str, partition: int = 0) -> int:
-    """The bytes of its .log files."""
-    found = files(cluster, topic, partition)
+def size(cluster: Cluster, topic: str, partition: int = 0, broker: int = -1) -> int:
+    """The bytes of the .log files of a replica, the leader's unless a broker is named."""
+    found = files(cluster, topic, partition, broker)
     return sum(each.stat().st_size for each in found if each.name.endswith(".log"))
 
 
-def files(cluster: Cluster, topic: str, partition: int = 0) -> list[Path]:
-    folder = data_dir(cluster, led_by(cluster, topic, partition)) / f"{topic}-{partition}"
+def files(cluster: Cluster, topic: str, partition: int = 0, broker: int = -1) -> list[Path]:
+    """The files of a replica, the leader's unless a broker is named."""
+    by = led_by(cluster, topic, partition) if broker < 0 else broker
+    folder = data_dir(cluster, by) / f"{topic}-{partition}"
     return sorted(folder.iterdir())
 
 

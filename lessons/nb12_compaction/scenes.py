@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import ConfigResource
 
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.engine import EngineProvider
-from kit.clusters.interface import Cluster, NotOffered
+from kit.clusters.interface import Cluster, ClusterError, NotOffered
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local import LocalProvider
 from kit.probes import clients, requests
 from kit.probes.raw_client import RawClient
+from kit.tables import Table
 from lessons.nb12_compaction import passes, records
 
 Seen = Mapping[str, Any]
@@ -108,25 +109,103 @@ def clocks(cluster: Cluster) -> Seen:
 
 
 def per_partition(cluster: Cluster) -> Seen:
-    """retention.bytes on a topic of three partitions, of which one gets most of the records."""
-    counts, limit = {0: 12, 1: 3, 2: 1}, 150
+    """retention.bytes on three partitions with three replicas; one gets most of the records."""
+    counts, limit, replicas = {0: 12, 1: 3, 2: 1}, 150, (101, 102, 103)
     config = {**TWO, "retention.ms": -1}
-    passes.create(cluster, "orders", config, partitions=len(counts))
+    assignment = {partition: list(replicas) for partition in counts}
+    cluster.create_topic("orders", assignment=assignment, config=config)
     for partition, count in counts.items():
         records.write(cluster, "orders", [("a", "1")] * count, partition=partition)
     before = [passes.size(cluster, "orders", each) for each in counts]
     passes.alter(cluster, "orders", retention_bytes=limit)
     passes.wait_for_retention(cluster, "orders")
     after = [passes.size(cluster, "orders", each) for each in counts]
-    segment = TWO["internal.segment.bytes"]
+
+    def on(broker: int) -> int:
+        return sum(passes.size(cluster, "orders", each, broker) for each in counts)
+
+    def have_followed(_: Cluster) -> bool:
+        with contextlib.suppress(FileNotFoundError):  # one that is deleted at this moment
+            return all(on(broker) == sum(after) for broker in replicas)
+        return False
+
+    cluster.wait_until(have_followed, records.PATIENCE_S, "the followers to delete, too")
+    most = most_bytes(len(counts), limit, TWO["internal.segment.bytes"], len(replicas))
+    everything = sum(on(broker) for broker in replicas)
     return {
         "bytes before, by partition": before,
         "retention.bytes": limit,
         "bytes after": after,
-        "bytes of the whole topic": sum(after),
-        "within partitions × (limit + a segment)": sum(after) <= len(counts) * (limit + segment),
+        "bytes on all three brokers": everything,
+        "partitions × (retention.bytes + a segment) × replicas": most,
+        "the topic is within it": everything <= most,
         "first offsets": [passes.first_offset(cluster, "orders", each) for each in counts],
     }
+
+
+def most_bytes(partitions: int, retention_bytes: int, segment_bytes: int, replicas: int) -> int:
+    """The bytes that a topic may have after a check; what arrives until the next one is more."""
+    return partitions * (retention_bytes + segment_bytes) * replicas
+
+
+def calculator(topics: Sequence[tuple[int, int, int, int]]) -> Table:
+    """What topics may take: partitions, retention.bytes, segment.bytes and replicas of each."""
+    rows = []
+    for partitions, limit, segment, replicas in topics:
+        alone = partitions * limit * replicas
+        most = most_bytes(partitions, limit, segment, replicas)
+        numbers = (partitions, limit, segment, replicas, alone, most)
+        rows.append([f"{number:,}" for number in numbers])
+    columns = ("partitions", "retention.bytes", "segment.bytes", "replicas",
+               "bytes by the limit alone", "with a segment for each")  # fmt: skip
+    return Table("Calculator: how large may a topic become?", columns, rows)
+
+
+BURST, TAKEN = 40, 10
+
+
+def burst(cluster: Cluster) -> Seen:
+    """A consumer pauses while a burst arrives, and goes on: its lag, and what it has missed."""
+    place = TopicPartition("orders", 0, 0)
+    passes.create(cluster, "orders")
+    records.write(cluster, "orders", [(None, "before")] * 5)
+    with contextlib.closing(records.reader(cluster)) as consumer:
+        consumer.assign([place])
+        read = _taken(consumer, 5)
+        before = _lag(consumer, place)
+        consumer.pause([place])
+        records.write(cluster, "orders", [(None, "burst")] * BURST)
+        meanwhile = [each for each in consumer.consume(BURST, 0.5) if each.error() is None]
+        lags = [_lag(consumer, place)]
+        consumer.resume([place])
+        for _ in range(BURST // TAKEN):
+            read += _taken(consumer, TAKEN)
+            lags.append(_lag(consumer, place))
+    return {
+        "lag before the pause": before,
+        f"records that it gets in the pause, of a burst of {BURST}": len(meanwhile),
+        f"lag after the burst, and after each {TAKEN} records": lags,
+        "records that it has read in the end": len(read),
+        "offsets that it has missed": sorted(set(range(5 + BURST)) - set(read)),
+    }
+
+
+def _taken(consumer: Consumer, count: int) -> list[int]:
+    """The offsets of the next records, so many of them."""
+    offsets: list[int] = []
+    while len(offsets) < count:
+        found = consumer.consume(count - len(offsets), records.PATIENCE_S)
+        if not found:
+            raise ClusterError(f"No record came within {records.PATIENCE_S:g} s.")
+        offsets += [int(each.offset() or 0) for each in found if each.error() is None]
+    return offsets
+
+
+def _lag(consumer: Consumer, place: TopicPartition) -> int:
+    """What is left for this consumer: the log's end, less its position."""
+    _, end = consumer.get_watermark_offsets(place, records.PATIENCE_S)
+    (position,) = consumer.position([place])
+    return int(end - position.offset)
 
 
 def read_or_not(cluster: Cluster) -> Seen:

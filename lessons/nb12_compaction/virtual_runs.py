@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.records import batch
 from engine.sim.world.world import World
@@ -336,20 +336,29 @@ def side_by_side(looks: Mapping[str, list[str]]) -> Table:
 # -- a quiet topic
 
 
-def quiet(days: int = 40, roll_days: int = 7) -> list[tuple[int, float]]:
-    """One record a day, kept a week: for each day, the age in days of the oldest that is left."""
+class Quiet(NamedTuple):
+    """By day: the age in days of the oldest record that is left, and the bytes of the log."""
+
+    ages: list[tuple[int, float]]
+    sizes: list[tuple[int, float]]
+
+
+def quiet(days: int = 40, roll_days: int = 7) -> Quiet:
+    """One record of 1,000 bytes a day, kept a week."""
     day_ms = 24 * 60 * MINUTE_MS
     world = World(12, brokers=1, settings={"log.retention.check.interval.ms": 500},
                   checked=False, rewindable=False)  # fmt: skip
     config = {"retention.ms": 7 * day_ms, "segment.ms": roll_days * day_ms}
     world.create_topic("quiet", assignment={0: [101]}, config=config)
-    ages = []
+    found = Quiet([], [])
     for day in range(days):
-        put(world, "quiet", [(None, f"day {day}")], later_ms=day * day_ms)
+        put(world, "quiet", [(None, "x" * 1000)], later_ms=day * day_ms)
         world.run(for_s=1)
-        ages.append((day, float(day - log_of(world, "quiet").log_start_offset)))
+        log = log_of(world, "quiet")
+        found.ages.append((day, float(day - log.log_start_offset)))
+        found.sizes.append((day, float(log.segments.size_in_bytes)))
         world.jump_clock(101, day_ms)
-    return ages
+    return found
 
 
 def ratios(rounds: int = 30) -> Table:

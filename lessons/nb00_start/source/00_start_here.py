@@ -450,7 +450,8 @@ lab.quiz("00-4", "c")
 # ## Deeper: The files of a partition
 #
 # Each replica is a folder of files. Both sides use Kafka's own file formats; notebook 02 opens the
-# files.
+# files. The cell writes a record with the client, and then one more with a Produce request made by
+# hand, so that the size of its *batch* is known: records travel and are stored in batches.
 
 # %% three-copies tags=["both"]
 from confluent_kafka import Producer
@@ -468,21 +469,25 @@ def three_copies(cluster):
     producer.flush()
     files = scenes.files(cluster, "copied", 0)
     return {
-        "brokers": cluster.brokers,
+        "DescribeCluster: brokers": scenes.described_brokers(cluster),
         "partition and offset": [answers[0].partition(), answers[0].offset()],
         "read from there": scenes.read_at(cluster, "copied", answers[0].offset()),
         "files of 101": sorted(files[101]),
         "bytes of the log": [files[broker]["00000000000000000000.log"] for broker in files],
+        "one more batch": scenes.one_more_batch(cluster, "copied", key, value),
     }
 
 
-lab.both(three_copies)
+display(lab.both(three_copies))
+here = lab.engine() if lab.real() else lab.engine(settings=lab.BRISK)  # the one that ran it
+lab.broker_log(here, 101, "append copied-0", last=2)
 
 # %% [markdown]
 # The record was read back from the topic, partition and offset in the answer. It is in all three
-# `.log` files, with a few bytes of header around it. `.index` and `.timeindex` locate an offset or
-# a time in the log, and `leader-epoch-checkpoint` records the offset at which each leader took
-# over.
+# `.log` files, with a few bytes of header around it. The leader gave the second batch the next
+# offset, its *base offset*, and each log grew by exactly the bytes of that batch. The engine's
+# trace below the table shows both appends. `.index` and `.timeindex` locate an offset or a time in
+# the log, and `leader-epoch-checkpoint` records the offset at which each leader took over.
 
 # %% [markdown]
 # ## Deeper: What a cluster says about itself
@@ -509,12 +514,14 @@ display(lab.both(what_it_says))
 real = lab.real()
 if real is not None:
     display(lab.broker_log(real, 101, "AppInfoParser version", last=1))
+    display(lab.broker_log(real, 101, "KafkaRaftServer started", last=1))
 
 # %% [markdown]
 # There is no ZooKeeper: each node is a broker or a controller, and the controller keeps the
 # metadata. Kafka 4.0 removed ZooKeeper, and no setting for it remains. A text that uses
 # `--zookeeper`, or calls Kafka 3.6 the newest release, is older than 4.0. The protocol has no
-# request that asks for a broker's release, but a real broker logs its release at startup.
+# request that asks for a broker's release, but a real broker logs its release at startup. Its next
+# line says that it has started, on the Java that `lab.doctor()` found above.
 
 # %% command-line [markdown]
 # ## Deeper: The same on a command line
@@ -536,6 +543,22 @@ if real is not None:
 # A data folder must be formatted with a cluster id before its node starts for the first time. A
 # broker needs Java 17 and a client Java 11, from any vendor. `docker-compose`, with a hyphen, is
 # the old tool; support for it ended in 2023.
+#
+# A new broker gets a smoke test: create a topic, type a line, and read it back. Here are the three
+# tools at work. Each is a Java program and takes a second or more to start.
+
+# %% smoke-test tags=["live"]
+from lessons.nb00_start import scenes
+
+cluster, line = lab.real() or lab.engine(), "typed on a command line"
+
+scenes.delete_topic(cluster, "smoke-test")  # so that this cell can be run again
+display(lab.tool(cluster, "kafka-topics", "--create", "--topic", "smoke-test"))
+display(scenes.typed(cluster, "smoke-test", line))
+wanted = ("--topic", "smoke-test", "--from-beginning", "--max-messages", "1")
+read = lab.tool(cluster, "kafka-console-consumer", *wanted, "--timeout-ms", "20000")
+display(read)
+assert line in read.text or "need Java" in read.text, read.text
 
 # %% [markdown]
 # ## Deeper: Bare client or framework

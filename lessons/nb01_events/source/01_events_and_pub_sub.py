@@ -637,13 +637,14 @@ lab.quiz("01-14", "b", "c")
 #
 # Here is the shop as four graphs: one program without modules, one with modules, services that call
 # each other, and services on a log. For the same requests, compare what must change, what must be
-# released, and what stops when mail fails. Then compare the links: those among n systems, and those
+# released, and what stops when mail fails. The picture shows the arrows of the last two graphs when
+# a new team, loyalty, needs the orders. Then compare the links: those among n systems, and those
 # between senders and receivers.
 
 # %% change-cost tags=["read"]
-from lessons.nb01_events import change_cost
+from lessons.nb01_events import change_cost, company
 
-display(change_cost.table(change_cost.SHOP))
+display(change_cost.table(change_cost.SHOP), company.Company(*change_cost.SHOP[2:]))
 lines = {
     "wired in pairs": [(n, links.pairs(n)) for n in range(2, 51, 4)],
     "through a log": [(n, links.through_a_log(n)) for n in range(2, 51, 4)],
@@ -659,11 +660,11 @@ lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 # much as before: each reader of the field must change.
 #
 # With *m* senders and *n* receivers, there are *m × n* links in pairs, and *m + n* through a log.
-# In pairs, each link may have its own protocol: HTTP to payment, JDBC to the warehouse, MQTT to the
-# trucks, SMTP to the mail server. A log has one protocol for all. Each service keeps its own
-# storage and fills it from the topic, so it can change its tables without asking the others ([a run
-# shows it](#Deeper:-Where-Kafka-comes-from)). The services become independent of each other, but
-# not of the log: it must always be up, which is why it is replicated (notebook 06).
+# In pairs, each link may have its own protocol, as in the picture: the caller speaks the language
+# of each service that it calls. A log has one protocol for all. Each service keeps its own storage
+# and fills it from the topic, so it can change its tables without asking the others ([a run shows
+# it](#Deeper:-Where-Kafka-comes-from)). The services become independent of each other, but not of
+# the log: it must always be up, which is why it is replicated (notebook 06).
 #
 # | kind of data | a queue for each kind | one log |
 # |---|---|---|
@@ -686,11 +687,12 @@ lab.slider(links.Feeds, senders=range(1, 16), receivers=range(1, 16))
 # %% [markdown]
 # ## Deeper: Groups, side by side
 #
-# The runs show many producers and many groups, then one group of two members beside two groups of
-# one, and then a slow worker.
+# The runs show many producers and many groups, then a group that reads live beside one that reads
+# later, one group of two members beside two groups of one, and then a slow worker.
 
 # %% many-readers tags=["both"]
 display(lab.both(scenes.many_readers))
+display(lab.both(scenes.interleaved))
 display(lab.both(scenes.split_or_copy))
 lab.both(scenes.slow_member)
 
@@ -699,7 +701,9 @@ lab.both(scenes.slow_member)
 # offsets for the records of all five. Three groups read the whole topic, one of them twice, and
 # none got a record from the second topic. Within each partition, all the groups saw the same
 # sequence. The topic as a whole has no such sequence: the records did not arrive in the order in
-# which they were written.
+# which they were written. In the next run, the group that read live went from one partition to the
+# other with each order, as the producer did. The group that read later got its partitions in larger
+# pieces. Each partition's sequence was the same for both. The way the partitions alternate was not.
 #
 # One group of two splits the records: each partition has one reader in the group. With a second
 # group, each partition has two readers. The second group reads all the records, and its position
@@ -774,23 +778,27 @@ lab.both(scenes.routed)
 # ## Deeper: Other languages, and the pull
 #
 # Python writes, Kafka's Java consumer reads, and both know one address. Next, a bare connection
-# shows what a broker sends to a reader that has not asked. Then one, two and three members share
-# six partitions. Finally, Java's consumer plays the late reader from the core, with default
-# settings.
+# shows what a broker sends to a reader that has not asked, and a service has a handler that waits
+# for events. Then one to four members share six partitions, and 24 orders that come at once.
+# Finally, Java's consumer plays the late reader from the core, with default settings.
 
 # %% other-languages tags=["both"]
 display(lab.both(scenes.other_languages))
 display(lab.both(scenes.pulled))
+display(lab.both(scenes.on_events))
 display(lab.both(scenes.shared_out))
 lab.both(scenes.late_in_java)
 
 # %% [markdown]
 # All clients use one protocol, and a broker offers each of them the same versions of each request
-# (notebook 04 reads the list). Kafka speaks no other protocol, so HTTP, JDBC and MQTT need Connect
-# or a proxy. A client asks any broker where all the brokers are, and finds each leader by itself. A
-# group's members divide the partitions among themselves. So you need no service registry or load
-# balancer. A broker sends nothing on its own: *subscribe* is the client library's word, and the
-# wire carries Fetch after Fetch.
+# (notebook 04 reads the list). Its answer, *ApiVersions*, also has the cluster's feature levels:
+# metadata.version 30 came with Kafka 4.3. Kafka speaks no other protocol, so HTTP, JDBC and MQTT
+# need Connect or a proxy. A client asks any broker where all the brokers are, and finds each leader
+# by itself. A group's members divide the partitions among themselves. So you need no service
+# registry or load balancer. More members finish a backlog sooner, as long as the busiest one gets
+# fewer partitions; here, the fourth member changes nothing. A broker sends nothing on its own:
+# *subscribe* is the client library's word, and the wire carries Fetch after Fetch. The handler ran
+# once for each event, and not at all in between.
 #
 # Java's consumer also starts at the end and reads none of the six orders. But when it stops, it
 # commits its position, even if it has read nothing, so its second run reads the four later ones.
@@ -824,10 +832,11 @@ display(lab.both(scenes.stopped_reader))
 lab.both(scenes.leader_and_member_die)
 
 # %% [markdown]
-# Ten calls failed, but ten events waited. When messages are pushed to a receiver, it must drop what
-# its buffer cannot hold; a reader that pulls just lags behind. The new version of a stopped reader
-# continued from its group's offset. Neither the producer nor the other group noticed: one producer
-# numbered all 25 records without a gap, and the group that started meanwhile read them all.
+# Ten calls failed, but ten events waited. The sender did not: it had all its answers before the
+# receiver started. When messages are pushed to a receiver, it must drop what its buffer cannot
+# hold; a reader that pulls just lags behind. The new version of a stopped reader continued from its
+# group's offset. Neither the producer nor the other group noticed: one producer numbered all 25
+# records without a gap, and the group that started meanwhile read them all.
 #
 # The member that stayed took over both partitions. After the leader's death, the producer asked for
 # Metadata and found the next leader. Ten more records were acknowledged, and another group found
@@ -913,18 +922,30 @@ lab.both(scenes.account_history)
 # slow](#One-service-is-slow)). A leader is killed: resilient, the next leader serves what was
 # acknowledged ([When a program is down](#Deeper:-When-a-program-is-down)). A second and a third
 # member: elastic, they share the partitions ([Other
-# languages](#Deeper:-Other-languages,-and-the-pull)). A record arrives: message-driven, each reader
-# here works only then.
+# languages](#Deeper:-Other-languages,-and-the-pull)). A record arrives: message-driven, the handler
+# runs only then ([the same section](#Deeper:-Other-languages,-and-the-pull)).
 # </details>
+
+# %% 01-20 tags=["stub", "predict", "quiz"]
+lab.quiz("01-20")
+
+# %% 01-20 tags=["solution", "predict", "quiz"]
+lab.quiz("01-20", "a", "c", "d")
 
 # %% where-from [markdown]
 # ## Deeper: Where Kafka comes from
 #
-# LinkedIn had two pipelines. Metrics were polled, and page views traveled in nightly batches. The
-# two could not be joined: they were in two systems and two formats, and one came much later than
-# the other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims: readers
-# that pull and do not hinder each other, persistence for many readers, throughput, and growth by
-# adding machines.
+# LinkedIn had two pipelines. Metrics were polled, and page views traveled in batches:
+#
+# ```
+#  servers   -- polled at intervals -->  metrics system    -->  graphs and alerts
+#  web pages -- sent in batches     -->  batch processing  -->  reports on page views
+# ```
+#
+# The two could not be joined: they were in two systems and two formats, and one came much later
+# than the other. Jay Kreps, Neha Narkhede and Jun Rao built one log for both, with four aims:
+# readers that pull and do not hinder each other, persistence for many readers, throughput, and
+# growth by adding machines.
 #
 # | aim | what serves it |
 # |---|---|
@@ -969,24 +990,56 @@ lab.both(scenes.account_history)
 # | stream processing | input and output of the same partition count | stream |
 # | event-driven services | a group for each service | move |
 #
-# One stream serves readers of data *in motion* and *at rest*: lab L1 uses Spark to fill Parquet
-# tables from a topic.
+# One stream serves readers of data *in motion* and *at rest*. The first run has a small generator
+# for each use. In the second, a report counts the clicks as they come, and a batch reader puts them
+# into a table on disk, which SQL counts.
 
 # %% clickstream tags=["both"]
+from lessons.nb01_events import uses
+
+display(lab.both(uses.typical_uses))
 lab.both(scenes.clickstream)
 
 # %% [markdown]
+# The topics of the first run differ in their partitions and in how long they keep a record. The
+# processor's output has as many partitions as its input, so each key has the same partition number
+# in both.
+#
 # Two groups read the clicks: a report counts pages, and a recommendation keeps each user's last
-# page. Neither knows about the other. A batch reader of the same topic gets the same counts. While
-# the report was down, the recommendation carried on. Then the report filled a new store, organized
-# by user, starting at the first click, and the recommendation's offsets did not change: each group
-# has its own storage.
+# page. Neither knows about the other. The table at rest gives the same counts as the stream (lab L1
+# fills Parquet tables from a topic with Spark). While the report was down, the recommendation
+# carried on. Then the report filled a new store, organized by user, starting at the first click,
+# and the recommendation's offsets did not change: each group has its own storage.
+
+# %% 01-16 tags=["stub", "predict", "quiz"]
+lab.quiz("01-16")
+
+# %% 01-16 tags=["solution", "predict", "quiz"]
+lab.quiz("01-16", "a", "c")
+
+# %% 01-17 tags=["stub", "predict", "quiz"]
+lab.quiz("01-17")
+
+# %% 01-17 tags=["solution", "predict", "quiz"]
+lab.quiz("01-17", "b")
+
+# %% 01-18 tags=["stub", "predict", "quiz"]
+lab.quiz("01-18")
+
+# %% 01-18 tags=["solution", "predict", "quiz"]
+lab.quiz("01-18", "a", "b", "d")
 
 # %% 01-15 tags=["stub", "predict", "quiz"]
 lab.quiz("01-15")
 
 # %% 01-15 tags=["solution", "predict", "quiz"]
-lab.quiz("01-15", "b", "d", "e", "g")
+lab.quiz("01-15", "b", "c", "e")
+
+# %% 01-19 tags=["stub", "predict", "quiz"]
+lab.quiz("01-19")
+
+# %% 01-19 tags=["solution", "predict", "quiz"]
+lab.quiz("01-19", "a", "c", "d")
 
 # %% [markdown]
 # ## Deeper: Source check

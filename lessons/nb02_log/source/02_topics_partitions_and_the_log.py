@@ -644,8 +644,24 @@ lab.both(topic_scenes.opaque)
 # Keys and values are bytes, and the broker looks at neither. No value (a *tombstone*) and an empty
 # value are different, and so are no key and an empty key. The number 2 as text and the number 2 as
 # four bytes are different keys, and here they are in two partitions. So agree on a format for keys
-# as well as for values. A topic is less like a table than like a table's change log: you can add
-# rows but not change any. The three records with one key are three rows.
+# as well as for values.
+
+# %% [markdown]
+# ## Deeper: A table?
+#
+# The run uses a topic as a table of prices. It inserts 50 rows with ten keys, attempts to update
+# the row at offset 7, inserts one more row with the same key, and looks that key up.
+
+# %% as-a-table tags=["both"]
+lab.both(topic_scenes.as_a_table)
+
+# %% [markdown]
+# Inserts work; updates do not. A batch may not choose its own offsets. Of all the requests that the
+# engine and Kafka have in common, only Produce carries records, and a broker appends those. So a
+# topic is less like a table than like a table's change log: the new price is one more row, and the
+# old row stays until retention, compaction or DeleteRecords removes it. There is no index on keys,
+# either. The two indexes find an offset and a timestamp; to find a key, a consumer has to read
+# everything (or keep a table of its own).
 
 # %% [markdown]
 # ## Deeper: A batch, field by field
@@ -803,10 +819,12 @@ print(machine.system_calls(kafka, "positions") if kafka else lab.real_absence())
 # must be encrypted first, so the broker has to read them after all. The engine always reads the
 # bytes and then sends them.
 #
-# Third, four logs get 25 records of 100 kB each. By default, an append flushes nothing, but the end
-# of a segment triggers a flush. `flush.messages=1` flushes after every batch. `flush.ms` alone
-# changes nothing: the broker checks it only every `log.flush.scheduler.interval.ms`, which by
-# default means never.
+# Third, five logs get 25 records of 100 kB each. By default, an append flushes nothing, but the end
+# of a segment triggers a flush. `flush.messages=1` flushes after every record, and
+# `flush.messages=10` after ten. The last column counts the records that were written but not yet
+# flushed, at the worst moment: a power failure right then would take them from this machine.
+# `flush.messages` limits that number. `flush.ms` alone changes nothing: the broker checks it only
+# every `log.flush.scheduler.interval.ms`, which by default means never.
 
 # %% [markdown]
 # ## Deeper: Order and its price
@@ -823,15 +841,23 @@ lab.both(topic_scenes.ordered)
 # timestamps come from clocks that differ. A request may carry a batch for each of many partitions.
 
 # %% speed tags=["both"]
-lab.both(speed_scenes.speed)
+for scenario in (speed_scenes.speed, speed_scenes.stored, speed_scenes.readers):
+    display(lab.both(scenario))
 
 # %% [markdown]
 # On one small machine, one partition beats three or six: all the brokers share its two cores. On
-# three machines, they could. By design, the amount of stored data does not matter to an append or
-# to a read of the newest records, but it does matter to reads of old records, to recovery and to
-# moving a replica. A one-record batch is one-third header here, and each such batch needs its own
-# request. Nothing here comes near the loopback rate: a Python client and brokers on the same two
-# cores take most of the time for themselves.
+# three machines, they could. A one-record batch is one-third header here, and each such batch needs
+# its own request. Nothing here comes near the loopback rate: a Python client and brokers on the
+# same two cores take most of the time for themselves.
+#
+# The second run asks two logs in turn, one with 10 MB and one with 200 MB. The amount of stored
+# data does not matter to an append or to a read of the newest records. It does matter to reads of
+# old records, to recovery and to moving a replica.
+#
+# In the third run, a consumer works for 2 ms on each record. Three consumers share the partitions
+# and work at the same time, so they are almost three times as fast. Whether one broker leads all
+# the partitions or three brokers lead one each changes little here. More brokers add disks, memory
+# and network only if each has a machine of its own.
 
 # %% [markdown]
 # ## Deeper: Gaps
@@ -856,8 +882,8 @@ lab.both(segment_scenes.gaps)
 # | Kafka guarantees the order of messages | within a partition; with retries, only if the producer is idempotent or has one request in flight | [Which order?](#Which-order?) |
 # | offsets need not rise | each is larger than the one before; some are missing | [Gaps](#Deeper:-Gaps) |
 # | a partition is one log file | a folder with a series of segments, three files each | [Topics, folders, names](#Deeper:-Topics,-folders,-names) |
-# | records are never changed or deleted | never changed, but retention, compaction and DeleteRecords remove them | [Delete records](#Delete-records) |
-# | a topic is a table | it is a table's change log | [Any bytes](#Deeper:-Any-bytes) |
+# | records are never changed or deleted | never changed, but retention, compaction and DeleteRecords remove them | [A table?](#Deeper:-A-table?), [Delete records](#Delete-records) |
+# | a topic is a table | it is a table's change log | [A table?](#Deeper:-A-table?) |
 # | the value is mandatory | it may be null | [Any bytes](#Deeper:-Any-bytes) |
 # | the timestamp is the time of arrival | the producer's time, unless `message.timestamp.type=LogAppendTime` | [Whose clock?](#Deeper:-Whose-clock?) |
 # | everything is on disk, nothing in memory | in the page cache first, and the kernel decides when it is written | [The disk](#Deeper:-The-disk-and-the-page-cache) |

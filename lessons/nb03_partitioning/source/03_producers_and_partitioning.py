@@ -225,15 +225,18 @@ for broker in (101, 102, 103):
 producer.wait()
 free = producer.producer.accumulator.free
 print(f"free bytes: {silent:,} while the brokers are silent, {free:,} after their answers")
+needed = "; ".join(f"{n:,} × {batch_size:,} = {n * batch_size:,}" for n in (4, 12, 2_048, 4_000))
+print(f"buffer.memory: {buffer_memory:,}; partitions × batch.size: {needed}")
 fit = buffer_memory // 170
 seen = {"records taken": taken, "buffer.memory": buffer_memory, "batch.size": batch_size}
 lab.verdict("03-4", {**seen, "partitions": 12, "records that would fit by their bytes": fit})
 
 # %% [markdown]
 # A batch claims `batch.size` bytes when its first record arrives, however small the record is. So
-# what matters is the number of partitions times `batch.size`, not the number of records: 4,000
-# partitions with 16 KiB batches need twice the default memory. A larger `batch.size` can make
-# `send()` block sooner.
+# what matters is the number of partitions times `batch.size`, not the number of records. The last
+# line multiplies: four batches fill this producer's memory, 2,048 fill the default of 33,554,432
+# bytes, and 4,000 partitions need twice as much. A larger `batch.size` can make `send()` block
+# sooner.
 #
 # After `max.block.ms` (60 s by default, 1 s here), the record is refused. The same time limit ends
 # the wait for a topic that does not exist. In Java, both waits end in a TimeoutException (for a
@@ -292,11 +295,11 @@ def company(linger_ms=5, batch_size=16_384):
     world.run(for_s=2)
     settings = {"linger.ms": linger_ms, "batch.size": batch_size}
     producer = OwnProducer(world, "positions", settings)
-    for position in payloads.positions(60):
+    for position in payloads.positions(30):
         producer.send(position)
         world.run(for_s=0.001)
     producer.wait()
-    title = f"60 records in 60 ms, {len(producer.batches)} batches"
+    title = f"30 records in 30 ms, {len(producer.batches)} batches"
     return AccumulatorTimeline(producer, title)
 
 
@@ -426,14 +429,14 @@ lab.show(murmur2, BuiltIn.choose, BuiltIn.appended)
 # Run your own load with your own settings. Each truck is a key, and one broker may be slow. Try:
 #
 # * `slow_ms = 60`, and watch which partitions keep batches in flight
-# * `{"linger.ms": 0, "max.in.flight.requests.per.connection": 1}`, and look for the batch that
-#   grows while a request is in flight
+# * `{"linger.ms": 0, "max.in.flight.requests.per.connection": 1}` with `slow_ms = 60`, and look for
+#   the batch that grows while a request is in flight
 # * `{"batch.size": 400}`, and count the requests
 # * `{"buffer.memory": 40_000}` with `slow_ms = 60`: which record blocks, and what frees it?
 
 # %% break-it tags=["read"]
 settings = {"linger.ms": 5}
-slow_ms, every_ms, count = 0, 1, 60
+slow_ms, every_ms, count = 0, 1, 30
 
 world = lab.world(seed=3)
 world.create_topic("positions", assignment={0: [101], 1: [102], 2: [103]})
@@ -606,17 +609,26 @@ lab.both(key_scenes.by_hand)
 # answers `NOT_LEADER_OR_FOLLOWER` and forwards nothing.
 
 # %% event-order tags=["both"]
-lab.both(key_scenes.order_of_events)
+from lessons.nb03_partitioning import order_scenes
+
+lab.both(order_scenes.order_of_events)
 
 # %% what-order-needs [markdown]
 # With the order id as the key, each order's events are read in the order in which they happened,
 # with any number of partitions, although the orders in a partition are interleaved. Without a key,
 # every record is in the log, and in order *within its partition*, but most orders' events are read
 # out of order. When four workers share a partition, and one event in four takes longer, they finish
-# the events of most orders out of sequence. So order also needs four things: one key, an idempotent
-# producer (notebook 08), one reader for each partition (notebook 01), and events handled one after
-# the other. A good key is the thing whose events must stay in order: an order, a car, a customer. A
-# city as the key keeps more events together than necessary, and its load is skewed.
+# the events of most orders out of sequence. When several requests are lost, a producer that is not
+# idempotent may send them again in another order. A group gives each partition to only one reader,
+# so no reader overtakes another. So order also needs four things: one key, an idempotent producer
+# (notebook 08), one reader for each partition (notebook 01), and events handled one after the
+# other.
+#
+# The last rows are about the events of 600 orders, from 50 customers and delivered by 20 cars. A
+# good key is the thing whose events must stay in order: an order, a car, a customer. An order has
+# one customer and one car, so its events stay in order with these keys, too. But some customers and
+# cars have many orders, so the load is less even. A city as the key keeps more events together than
+# necessary, and its load is skewed.
 
 # %% [markdown]
 # ## Deeper: Without a key
@@ -677,12 +689,16 @@ display(outcome, Chart("6,000 records", drawn, "partition", "%", "bars"))
 
 # %% [markdown]
 # Twelve partitions instead of six change hardly anything, because a key has only one partition. The
-# hot key's partition gets about nine times as many bytes as the others on average. Kafka raises no
-# alarm: the producer's reports show no error. Watch the bytes per partition. With the order id as
-# the key, the load is spread evenly. Eight keys instead of one spread the load, too, but they give
-# up the order between them. If the reader needs only the newest state per key, records may go
-# anywhere, as long as each carries a version: a table that keeps the highest version is right, but
-# a table that keeps the last record read is not.
+# hot key's partition gets about nine times as many bytes as the others on average, in the same
+# time. Its leader takes several times the bytes of another broker. When each partition's reader has
+# read 600 records, only the hot one lags. Kafka raises no alarm: the producer's reports show no
+# error, and the brokers' logs have no warning about the topic (the engine's trace has no such
+# levels). So watch the bytes and the lag per partition.
+#
+# With the order id as the key, the load is spread evenly. Eight keys instead of one spread the
+# load, too, but they give up the order between them. If the reader needs only the newest state per
+# key, records may go anywhere, as long as each carries a version: a table that keeps the highest
+# version is right, but a table that keeps the last record read is not.
 
 # %% [markdown]
 # ## Deeper: Batches and requests
@@ -715,13 +731,14 @@ for in_flight in (1, 5):
         print(f"{in_flight} in flight, a record every {every_ms} ms: "
               f"{120 / len(made.batches):.1f} records in a batch, "
               f"median wait {median(made.waits_ms):.1f} ms")  # fmt: skip
-AccumulatorTimeline(steady(1, 0.3, 40), f"linger.ms={linger_ms}, 1 in flight")
+AccumulatorTimeline(steady(5, 0.1, 40), f"linger.ms={linger_ms}, 5 in flight, every 0.1 ms")
 
 # %% [markdown]
-# The first record goes alone. The next ones gather while its request is in flight, so batches grow
-# with the load and the client never waits on purpose. With five requests in flight, more but
-# smaller requests go out. The limit counts requests per broker, and a request may carry a batch for
-# each of many partitions.
+# The picture has five requests in flight: five records go alone, and the next ones gather in a
+# batch until an answer arrives. So batches grow with the load, the wait hardly changes, and the
+# client never waits on purpose. With one request in flight, only the first record goes alone, and
+# fewer but larger requests follow. The limit counts requests per broker, and a request may carry a
+# batch for each of many partitions.
 
 # %% batch-limits tags=["both"]
 by_size = {}  # by cluster and unit
@@ -737,10 +754,10 @@ display(outcome, Chart("500 positions", by_size["engine"], powers, log_y=True))
 
 # %% [markdown]
 # A full batch leaves at once, but the half-full one behind it waits for `linger.ms`. `batch.size`
-# counts bytes, so the number of records depends on their size. Larger batches need fewer requests,
-# but from 16 KiB on they compress only slightly better. With a record every millisecond, no batch
-# fills up, so `linger.ms` decides how many records each batch has. A record larger than
-# `batch.size` gets a batch of its own.
+# counts bytes: full batches of small and of large records have about the same size, but not the
+# same number of records. Larger batches need fewer requests, but from 16 KiB on they compress only
+# slightly better. With a record every millisecond, no batch fills up, so `linger.ms` decides how
+# many records each batch has. A record larger than `batch.size` gets a batch of its own.
 
 # %% [markdown]
 # ## Deeper: Codecs
@@ -749,10 +766,13 @@ display(outcome, Chart("500 positions", by_size["engine"], powers, log_y=True))
 # each codec. The batch header's attributes name the codec, so a consumer needs no setting.
 
 # %% codecs tags=["both"]
-kilobytes = {}  # by cluster, kind of data and codec
+from lessons.nb03_partitioning import slow_link
+
+kilobytes, crossings = {}, {}  # by cluster
 
 
 def codecs(cluster):
+    crossings[cluster.name] = slow_link.crossings(cluster)
     return batch_scenes.codecs(cluster, kilobytes.setdefault(cluster.name, {}))
 
 
@@ -761,15 +781,18 @@ numbers = "0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd"
 display(outcome, Chart("One load in the log", kilobytes["engine"], numbers, "kB", "bars"))
 json_kb = dict(kilobytes["engine"]["json"])
 print("JSON at 10 Mbit/s:", ", ".join(f"{n}: {kb * 0.8:.0f} ms" for n, kb in json_kb.items()))
+print("Measured, batches of 100 positions:")
+for lines in crossings.values():
+    print(*lines, sep="\n")
 
 # %% other-benchmarks [markdown]
 # A ratio says as much about the data as about the codec; "up to four times" is not a limit. So a
 # benchmark on other people's logs, such as Cloudflare's from 2018, may rank the codecs differently:
 # its data, batches, levels and machines are not yours. An unknown codec name is refused when the
 # client is created. On a slow network, fewer bytes also arrive sooner, but on this machine's
-# loopback they do not. A broker decompresses a batch to check its records, and stores the bytes as
-# received unless the topic's `compression.type` names another codec. In the last row, which shows
-# that case, the engine and Kafka differ.
+# loopback that gain vanishes, as the measured lines show. A broker decompresses a batch to check
+# its records, and stores the bytes as received unless the topic's `compression.type` names another
+# codec. In the last row, which shows that case, the engine and Kafka differ.
 
 # %% codec-time tags=["live"]
 import time
@@ -832,24 +855,65 @@ lab.both(recipe)
 # Three records are sent in each of three ways. One of the records is invalid: a compacted topic
 # accepts no record without a key.
 
+
 # %% three-ways tags=["both"]
-lab.both(send_scenes.three_ways)
+def fire_and_forget(producer, topic, records):
+    for record in records:
+        producer.produce(topic, **record)
+    return []
+
+
+def with_a_callback(producer, topic, records):
+    heard = []
+
+    def report(error, message):
+        heard.append((error, message))
+
+    for record in records:
+        producer.produce(topic, **record, on_delivery=report)
+        producer.poll(0)
+    producer.flush()
+    return heard
+
+
+def waiting_for_each(producer, topic, records):
+    heard = []
+
+    def report(error, message):
+        heard.append((error, message))
+
+    for record in records:
+        producer.produce(topic, **record, on_delivery=report)
+        producer.flush()
+    return heard
+
+
+def three_ways(cluster):
+    return send_scenes.three_ways(cluster, fire_and_forget, with_a_callback, waiting_for_each)
+
+
+lab.both(three_ways)
 
 # %% [markdown]
-# The refusal raises nothing, so fire and forget never learns of it. Look at the callback row: the
-# three records shared a batch, and a batch is refused as a whole. Waiting for each answer hides
-# that, because each record is then in a batch of its own. Waiting also costs a round trip per
-# record. A partition's callbacks come in offset order; confluent-kafka runs them in the thread that
-# calls `poll()` or `flush()`.
+# The refusal raises nothing, so fire and forget never learns of it. Look at the callback rows: the
+# three records shared a batch, and a batch is refused as a whole. A topic that is not compacted
+# takes all three. Waiting for each answer hides the shared batch, because each record is then in a
+# batch of its own. Waiting also costs a round trip per record; callbacks cost little. A partition's
+# callbacks come in offset order; confluent-kafka runs them in the thread that calls `poll()` or
+# `flush()`.
 
 # %% small-rules tags=["both"]
+lenient = lab.engine(settings={**lab.BRISK, "auto.create.topics.enable": "true"})
+created = send_scenes.created_by_a_record(lenient)
+print("auto.create.topics.enable=true: partitions of a topic that a record created:", created)
 lab.both(send_scenes.small_rules)
 
 # %% [markdown]
 # A process that ends without `flush()` loses the records in its batches. The address of one live
 # broker is enough to find all the brokers. A value that cannot be converted to bytes fails in the
 # call itself, before it reaches a batch. The default number of partitions is `num.partitions`,
-# which is 1.
+# which is 1. It applies to `createTopics` with -1 and to a topic that the first record creates; the
+# course's clusters turn that off, so the first line is from an engine of its own.
 
 # %% [markdown]
 # ## Deeper: Limits
@@ -860,8 +924,9 @@ lab.both(send_scenes.small_rules)
 lab.both(batch_scenes.four_limits)
 
 # %% [markdown]
-# The topic's limit counts the whole batch, header included. If a batch of several records is too
-# large, the engine's producer cuts it in two and sends the halves; Java's first splits it by
+# The topic's limit counts the whole batch, header included. A request takes as many batches as fit
+# below `max.request.size`, so a smaller limit means more requests. If a batch of several records is
+# too large, the engine's producer cuts it in two and sends the halves; Java's first splits it by
 # `batch.size`; and librdkafka fails the whole batch. `message.max.bytes` is the broker's default
 # for topics without a limit of their own: 1,048,588 bytes, which is 1 MiB plus the 12 bytes that a
 # batch's length field does not count.
@@ -917,17 +982,24 @@ display(outcome, *java_runs.charts(loads))
 # the whole buffer free, but a silent leader leaves none of it free after four records (*Memory for
 # batches*).
 #
+# A producer has many settings, and few have no default. *Waiting for company* and notebook 08 show
+# those that matter most.
+#
 # Delivery callbacks run in the only I/O thread, so a 50 ms callback holds up every delivery; hand
-# such work to another thread.
+# such work to another thread. Java's `Callback` is an interface with one method, `onCompletion`.
+# The last rows show what it gets, and what confluent-kafka's `on_delivery` gets. A stored record
+# has an offset and no error. With too few replicas in sync, the record has an error and no offset:
+# -1 in Java, None in Python.
 #
 # The charts show the producer's own metrics, from real Kafka if it is available. The load is 1,000
 # records a second, of 100 bytes each, so `record-send-rate` stays near 1,000, and
 # `outgoing-byte-rate` is that payload plus overhead. With a higher `linger.ms`, the same load needs
-# fewer, larger requests, and `record-queue-time-avg` follows `linger.ms`. With `acks=all` and one
-# request in flight, a follower 50 ms away holds up answers, so queue time and request latency both
-# rise. With round robin (`linger.ms=20`), batches are small, and a request carries several. Flat
-# out, batches come close to `batch.size`, and a request to a leader of twelve partitions carries
-# about three. Compare the metrics with your own baseline.
+# fewer, larger requests, and `record-queue-time-avg` follows `linger.ms`. More partitions make a
+# request larger, too, since each batch in it has its own header (the rows of `request-size-avg`).
+# With `acks=all` and one request in flight, a follower 50 ms away holds up answers, so queue time
+# and request latency both rise. With round robin (`linger.ms=20`), batches are small, and a request
+# carries several. Flat out, batches come close to `batch.size`, and a request to a leader of twelve
+# partitions carries about three. Compare the metrics with your own baseline.
 
 # %% [markdown]
 # ## Deeper: Source check

@@ -114,6 +114,7 @@ def there_and_back(cluster):
     cluster.create_topic("orders", assignment={0: [101, 102, 103]})
     sent = one_batch(value, value, value, compression=codec)
     with RawClient(cluster, 101, "till-4") as client:
+        frames = request_bytes.captured(client)
         client.ask(producing("orders", acks=-1))
         number = client.send(producing("orders", acks=-1, records=sent))
         answered, answer = client.receive()
@@ -122,6 +123,7 @@ def there_and_back(cluster):
     return {
         "correlation id sent and answered": [number, answered],
         "the record got the offset": base_offset,
+        "partition and offset in the Fetch request": request_bytes.asked_for(frames[-1]),
         "bytes sent and fetched": [len(sent), len(stored)],
         "fields that differ": request_bytes.changed_fields(sent, stored),
         "the fetched bytes in 101's log file": scenes.in_log_file(cluster, stored),
@@ -135,8 +137,9 @@ display(outcome)
 # The client has chosen the partition, packed the batch and compressed it. The broker checks the
 # CRC, assigns the offset and appends the batch. Base offset and leader epoch come before the part
 # that the CRC covers, so the CRC stays valid. The broker opens a compressed batch to check it, and
-# stores it as received unless the topic's `compression.type` asks for another codec. A consumer
-# gets the bytes as they are on disk, which is why a broker can send them without looking at them.
+# stores it as received unless the topic's `compression.type` asks for another codec. A Fetch names a
+# partition and an offset, and the answer holds the bytes as they are on disk, which is why a broker
+# can send them without looking at them.
 #
 # ### A write that waits for its followers
 #
@@ -674,6 +677,43 @@ broker_threads.idle_table(idle)
 # `NetworkProcessorAvgIdlePercent` and `RequestHandlerAvgIdlePercent`, and enlarge the pool that has
 # no idle time left.
 #
+# Now follow one request through both pools. A broker can log each request, with its client and its
+# time in each stage: the logger is `kafka.request.logger`, and its level can be changed while the
+# broker runs. The cell logs a small write to an idle broker. Then it logs the same write while
+# twenty other connections write batches that hold 10 MB of zeros each, in 10 kB of gzip. A broker
+# has to decompress a batch to check it.
+
+# %% request-log tags=["live"]
+from kit.clusters import broker_metrics
+from lessons.nb04_broker import request_log
+
+connections, client_id = 20, "till-4"
+if real is None or real.name != "local":
+    print("A request log needs a local Kafka.")
+else:
+    with RawClient(real, 101, client_id) as client:
+        scenes.led(real, client, "orders", [101])
+        scenes.led(real, client, "zeros", [101])
+        with request_log.switched_on(real, 101, client_id) as log:
+            client.ask(producing("orders"))
+            alone, zeros = log.next(), broker_threads.zeros()
+            with broker_threads.flood(real, "zeros", connections=connections, records=zeros):
+                queued = broker_metrics.gauges(real, 101).request_queue
+                client.ask(producing("orders"))
+                crowded = log.next()
+    most = scenes.settings(real)["queued.max.requests"]
+    closing = f"RequestQueueSize beside busy handlers: {queued}. queued.max.requests: {most}."
+    print(alone.beginning)
+    print(request_log.stages({"alone": alone, "beside busy handlers": crowded}, closing))
+
+# %% [markdown]
+# The line names the client (`clientId`), the kind of request and its fields. In the table, a network
+# thread has read the request before the first stage, a handler works on it in *local*, and a
+# network thread writes the answer in *response send*. In the other stages, it waits. Beside the
+# twenty connections, the second write waits in the request queue for a handler; its own work takes
+# hardly longer. All the large batches go to one partition, whose log takes one append at a time. So
+# most of the handlers only wait for their turn, and yet they are not free.
+#
 # ## Deeper: acknowledged, and not on any disk
 #
 # The append ends in the page cache; the operating system writes the page cache to disk when it
@@ -765,8 +805,10 @@ lab.both(metadata_scenes.metadata_and_admin)
 
 # %% [markdown]
 # Broker 103 answers from its old copy until it hears the news. A deletion is acknowledged once the
-# controller has written it down. The files may still be there: a real broker renames the directory
-# and removes it after `file.delete.delay.ms` (a minute), but the engine removes it at once.
+# controller has written it down. The files may still be there: a real broker renames the directory,
+# with the log in it, and removes it after `log.segment.delete.delay.ms` (a minute). The last row
+# shows this for a topic that was deleted earlier, by two lines of 101's log. The engine removes the
+# directory at once.
 #
 # ## Deeper: quotas
 #
@@ -880,7 +922,8 @@ lab.quiz("04-10", "a", "c")
 # ## Deeper: what readers cost
 #
 # First come idle readers: each has one fetch in purgatory, for a megabyte from a quiet topic, and
-# asks again when its half second is over. Then come readers at the tail, and a replay from the
+# asks again when its half second is over. Then come readers of a stream, first with
+# `fetch.min.bytes=1` and then with 100,000; and finally a reader at the tail, and a replay from the
 # beginning. Before the replay, the pages are dropped from the cache, as might happen after a few
 # hours.
 
@@ -891,6 +934,10 @@ local_sides = lab.real() is None or lab.real().name == "local"
 lab.both(reader_costs.what_readers_cost) if local_sides else "This looks into local processes only."
 
 # %% [markdown]
+# A waiting fetch costs next to nothing. Readers of a stream cost a request for each answer, so with
+# a larger `fetch.min.bytes`, they get the same records in fewer and larger answers, and the broker
+# has less to do. At the tail, all reads come from memory.
+#
 # ## Deeper: too many connections
 #
 # Flood broker 103 with connections. `max.connections.per.ip` is lowered while the broker runs;

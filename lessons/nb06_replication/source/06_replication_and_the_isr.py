@@ -671,9 +671,15 @@ election_runs.roles(world)
 #
 # A topic created with -1 replicas gets `default.replication.factor`. Kafka's default for that
 # setting is 1; the course's clusters set it to 3.
+#
+# Below the table are lines from the logs of both followers of `orders-0`. Kafka's brokers name the
+# broker that they fetch from; the engine's trace shows what they appended.
 
 # %% leaders-and-followers tags=["both"]
-lab.both(scenes.leaders_and_followers)
+outcome = lab.both(scenes.leaders_and_followers)
+word = "Added fetcher orders-0" if lab.real() else "append orders-0"  # Kafka's, the engine's
+lines = [lab.broker_log(lab.real() or eng, each, word, last=1) for each in (102, 103)]
+display(outcome, *lines)
 
 # %% [markdown]
 # ## Deeper: What puts a replica out of sync
@@ -706,7 +712,9 @@ lab.both(scenes.out_and_back)
 #
 # *The leader dies after its answer* was a race. Here the links between the leader and its followers
 # are cut first, so the answer always wins, on both sides. Three writes differ only in `acks`, and
-# each producer gives the leader 0.2 s to answer. Then the leader dies with all three records.
+# each producer gives the leader 0.2 s to answer. Then the leader dies with all three records. The
+# same code also writes to a topic with one copy. With one copy, nothing can be read meanwhile, and
+# nothing is missing afterward. With three, reads go on, and what only 101 had is gone.
 
 # %% acks-on-both tags=["both"]
 lab.both(scenes.acks_and_silent_followers)
@@ -775,7 +783,8 @@ lab.check("06-8", cluster=eng)
 #
 # More replicas hardly slow writes; the slowest replica in the ISR does. A slow leader makes all of
 # its clients wait, at any factor. In the second table (five brokers), 103 is 40 ms away from all
-# the others: compare the rows with and without it.
+# the others: compare the rows with and without it. With `acks=1` the producer does not wait for
+# 103, but a consumer does, because it reads only below the HW (last column).
 
 # %% how-many tags=["sim"]
 settings = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (4, 3))
@@ -785,7 +794,9 @@ durability_runs.latency_with_a_slow_broker(delay_ms=40)
 # %% [markdown]
 # Both sides now run three brokers. Broker 101 is killed, 102 is stopped, and then both are started.
 # The topic `fleet`, with six partitions, shows where the leaders are. Only partitions that the lost
-# broker led get another leader, and a broker that returns leads nothing until a preferred election.
+# broker led get another leader, and a broker that returns leads nothing until a preferred election
+# gives each partition back to the first broker in its replica list. The last row counts leaders at
+# first, after each of the three changes, and after the election.
 
 # %% go-and-return tags=["both"]
 lab.both(scenes.brokers_go_and_return)
@@ -795,14 +806,17 @@ lab.both(scenes.brokers_go_and_return)
 #
 # Replication guards against losing some copies, not against losing all of them at once. A committed
 # record is in the memory of every in-sync replica, but Kafka does not flush the record to disk
-# before acknowledging it. If the power fails everywhere in the same second, three copies vanish
+# before acknowledging it (the last column of the first table; for Kafka's own flushes, counted by
+# strace, see notebook 02). If the power fails everywhere in the same second, three copies vanish
 # together. That is what racks and zones are for. The chart shows how much a copy is worth if disks
 # die independently. Its x axis is the chance that one disk dies before the lost copy is rebuilt.
 #
 # The other loss is one that you allow. A is on 101, 102 and 103, B only on 101 and 102. When those
-# two brokers die, 103 is alive but may not lead. Then the topic is set to
-# `unclean.leader.election.enable=true`. The controller checks for such partitions every
-# `unclean.leader.election.interval.ms` (five minutes by default).
+# two brokers die, 103 is alive but may not lead. Then the default of all brokers is set to
+# `unclean.leader.election.enable=true`, and the topic, which has no value of its own, follows it.
+# The controller checks for such partitions every `unclean.leader.election.interval.ms` (five
+# minutes by default). The sentence below the table is the history checker's: it compares what a
+# producer was promised with what a consumer reads.
 
 # %% all-at-once tags=["sim"]
 display(durability_runs.what_still_loses_records(factors=(1, 2, 3)))

@@ -632,15 +632,18 @@ lab.both(scenes.time_runs_out)
 
 # %% request-timeout-too-low tags=["sim"]
 patient, brisk = 30_000, 1_000
-counts = {**virtual_runs.slow_answers(patient), **virtual_runs.slow_answers(brisk)}
-Chart("A record a second, answers take 1.2 s", counts,
-      x="seconds", y="requests, records", kind="step")  # fmt: skip
+runs = {timeout_ms: virtual_runs.slow_answers(timeout_ms) for timeout_ms in (patient, brisk)}
+drawn = ("requests", "acknowledged")
+lines = {f"{ms} ms: {what}": counts[what] for ms, counts in runs.items() for what in drawn}
+display(Chart("A record a second, answers take 1.2 s", lines,
+              x="seconds", y="requests, records", kind="step"))  # fmt: skip
+virtual_runs.in_the_end(runs)
 
 # %% [markdown]
 # With 30 s of patience, the answers arrive late, and that is all. With 1 s, no answer ever arrives
 # in time. Each timeout closes the connection, along with everything in flight on it, so the broker
-# gets more requests just when it is in trouble. No record is acknowledged, so the queue grows by
-# one record a second.
+# gets more requests just when it is in trouble. No record is acknowledged, so the producer's queue
+# grows by one record a second.
 #
 # **08-6, how many attempts.** No answer ever comes. An attempt takes `request_ms`; after the n-th
 # attempt the batch waits `backoff_ms * 2 ** (n - 1)`, at most `backoff_max_ms`. An attempt begins
@@ -687,19 +690,24 @@ lab.both(scenes.window)
 # partition does not know may begin with any number.
 #
 # Here five ways to send meet the core's faults once more: the answer to B is lost, and then the
-# connection that carries C, D and E.
+# connection that carries C, D and E. In the second table, two batches are under way on one
+# connection and only the first fails: a bit of B flips on the way, and the leader refuses B because
+# its checksum is wrong. The history checker reads the log.
 
 # %% lost-on-the-way tags=["both"]
-lab.both(scenes.lost_on_the_way)
+display(lab.both(scenes.lost_on_the_way))
+lab.both(scenes.one_batch_is_damaged)
 
 # %% [markdown]
 # With `retries=0` the order is kept, but records are lost. With idempotence the second B has the
-# first one's number, and the leader answers with success.
+# first one's number, and the leader answers with success. In the second table, C overtakes B unless
+# C has a number: then the leader sees that B's number is missing and refuses C as well.
 #
-# The memory of the last five batches is not the leader's alone. Followers fill their own from the
-# batches that they copy, so a new leader judges a retry correctly at once. (After a crash it is
-# rebuilt from the log, with `.snapshot` files as a shortcut; it is forgotten after a day without a
-# batch from the producer, `producer.id.expiration.ms`.)
+# With each append, the leader adds the batch's last sequence number to its memory of five batches.
+# This memory is not the leader's alone. Followers fill their own from the batches that they copy,
+# so a new leader judges a retry correctly at once. (After a crash it is rebuilt from the log, with
+# `.snapshot` files as a shortcut; it is forgotten after a day without a batch from the producer,
+# `producer.id.expiration.ms`.)
 
 # %% failover tags=["sim"]
 from lessons.nb08_producers import virtual_runs
@@ -732,8 +740,9 @@ virtual_runs.named_case("kip-360")
 # ## Deeper: Copies
 #
 # The runs are about `min.insync.replicas` while brokers leave, about `retries=0` against the
-# default, and about who gains from a weak `acks`. On real Kafka these runs stop and start brokers
-# and take half a minute each.
+# default (with one broker that stops, and in virtual time with all three in turn), and about who
+# gains from a weak `acks`. On real Kafka these runs stop and start brokers and take half a minute
+# each.
 
 # %% minimum tags=["both"]
 lab.both(scenes.minimum)
@@ -744,13 +753,18 @@ lab.both(scenes.minimum)
 # even if it is one broker; the minimum is what makes the leader refuse the write.
 
 # %% retries tags=["both"]
-lab.both(scenes.retries)
+from lessons.nb08_producers import virtual_runs
+
+never = {"enable.idempotence": False, "retries": 0}
+display(lab.both(scenes.retries))
+virtual_runs.rolling_restart({"retries=0": never, "the default": {}})
 
 # %% [markdown]
 # Refusals and elections pass, and the default rides them out: the application hears of no error.
-# Where the leader has moved, the old one refuses the record, and the client finds the new one. A
-# rolling restart is three such moments. `2147483646 attempts left` looks alarming in a log; it
-# means only that this was attempt 1.
+# Where the leader has moved, the old one refuses the record, and the client finds the new one. With
+# `acks=0` there is no refusal: the record that went to the stopped leader counts as a success and
+# is stored nowhere. A rolling restart is three such moments. `2147483646 attempts left` looks
+# alarming in a log; it means only that this was attempt 1.
 
 # %% hears-and-reads tags=["both"]
 outcome = lab.both(scenes.hears_and_reads)
@@ -764,11 +778,14 @@ display(outcome, measure.times_drawn("Milliseconds after send()", outcome))
 # ## Deeper: The application's part
 #
 # The runs are about waiting for each answer, about `acks`, and about what to do with records that
-# failed.
+# failed. The last one plays a published retry loop in virtual time, for outages of three lengths:
+# after a TimeoutException, `sendSync()` sleeps and calls itself.
 
 # %% styles tags=["both"]
-display(lab.both(scenes.styles))
-lab.both(scenes.dead_letters)
+from lessons.nb08_producers import virtual_runs
+
+display(lab.both(scenes.styles), lab.both(scenes.dead_letters))
+virtual_runs.published_loop(outages_s=(10, 60, 300))
 
 # %% [markdown]
 # With `acks=0` all four records are reported as successes, but three of them are stored nowhere,
@@ -782,6 +799,10 @@ lab.both(scenes.dead_letters)
 # are all that were sent; the overlap is a record that was *unknown* but had been stored. The
 # client's metric `record-error-rate` counts such failures over a sliding window. In a healthy
 # system it is 0; alert on anything else.
+#
+# The published loop counts its retries, but it compares the count with MAX_RETRIES only to make the
+# pause longer. Nothing except an answer ends it, and each call whose answer is lost stores another
+# copy.
 
 # %% [markdown]
 # ## Deeper: One fault tape
@@ -821,13 +842,14 @@ HistoryView(judged["fast"].findings)
 # followers too. (In virtual time a producer learns of a dead broker from its next request, so
 # *blind* loses I as well.)
 #
-# A consumer has a weak point, too. The producer's `acks` say when a write counts; a consumer's
-# commit says what it need not read again, and can lose a record that is safe in the log (notebook
-# 10).
-#
 # Now the same tape runs on sockets: brokers are killed, links are cut, and an unclean election is
 # held. Allow half a minute. The first table shows the cost on sockets without faults, with the
 # producer near the leader.
+#
+# A consumer has a weak point, too. The producer's `acks` say when a write counts; a consumer's
+# commit says what its group need not read again. In the last two rows, a consumer of *safe* dies at
+# E between its commit and its work, and another consumer of the group goes on from the committed
+# offset. A record that is safe in the log can be skipped (notebook 10).
 
 # %% fault-tape-both tags=["both"]
 display(lab.both(scenes.without_a_fault))
@@ -890,7 +912,7 @@ lab.both(error_scenes.errors_on_the_wire)
 # | one request in flight is slow | measured: about as fast as five, with `acks=all` and a client near its broker | [What safety costs](#What-safety-costs) |
 # | `acks=0` is a synchronous producer, `acks=1` an asynchronous one | `send()` is always asynchronous; waiting is a choice of its own | [The application's part](#Deeper:-The-application's-part) |
 # | `acks=all` waits for a quorum | for the whole current ISR, even if it is one broker | [Copies](#Deeper:-Copies) |
-# | after a TimeoutException sleep and send again | that stores a second record, idempotence or not; and a published loop of this kind never ends, because at its limit it only doubles the pause | [The application](#The-application-tries-again) |
+# | after a TimeoutException sleep and send again | that stores a second record, idempotence or not; and a published loop of this kind never gives up, because at its limit it only makes the pause longer | [The application](#The-application-tries-again), [The application's part](#Deeper:-The-application's-part) |
 # | weaker `acks` make data available sooner | a consumer reads no sooner | [Copies](#Deeper:-Copies) |
 # | an unknown producer is a fatal error | before KIP-360 it failed a record and cost the producer its id, and was fatal only for transactions; now it does none of this | [When the sequence breaks](#Deeper:-When-the-sequence-breaks) |
 # | `NotLeaderForPartitionException` | `NOT_LEADER_OR_FOLLOWER` since 2.6; the old class is gone | [Settings](#Deeper:-Settings-and-errors) |

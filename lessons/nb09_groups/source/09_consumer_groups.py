@@ -226,10 +226,9 @@ def one_is_busy(cluster):
             before = team.generation
             team.workers[team.least].stall(busy_s)  # from its next record on
             since = team.now_us
-            team.add("D")
-            team.read_by_all(count)
-            took = team.generation - before
-            stops = drawn.note(cluster.name, protocol, since, team.pauses(since), took)
+            team.add("D"), team.read_by_all(count)
+            took, gap = team.generation - before, team.longest_gap(since)
+            stops = drawn.note(cluster.name, protocol, since, team.pauses(since), took, gap)
             return {"partitions that stopped": len({index for index, _, _ in stops}),
                     "seconds without a reader": lab.measured(total(stops), "s")}  # fmt: skip
 
@@ -795,6 +794,63 @@ lab.both(scaling)
 # Divide the rate that you need by one worker's rate: the result is the minimum number of
 # partitions. In the last rows, a partition has one reader at a time, and after B has left, another
 # worker continues where B stopped.
+#
+# Next, members come and go while 30 records arrive every second. A, B and C share three partitions.
+# D joins, A (a process of its own) is killed, and B leaves. Who reads what after each step, and how
+# far behind is the group? The session timeout is 6 s.
+
+# %% comes-and-goes tags=["both"]
+from contextlib import closing
+
+from kit.group_panel.crew import Crew
+from kit.group_panel.writing import Writing
+
+session_s, per_s = 6, 30
+
+
+def comes_and_goes(cluster):
+    cluster.create_topic("stock", partitions=3)
+    settings = {"session.timeout.ms": 1000 * session_s}
+    crew, seen = Crew(cluster.bootstrap, "stock", "stock", settings), {}
+    with (closing(Writing(cluster.bootstrap, "stock", 3, per_s)), closing(crew),
+          Team(cluster, ("stock",), "stock", settings=settings) as team):  # fmt: skip
+
+        def note_lag(when, wait_s=1):
+            time.sleep(wait_s)
+            seen[f"lag {when}"] = lab.measured(team.lag, "records")
+
+        def note(what, members):
+            team.dealt_out(members, partitions=3)
+            seen[what] = team.assignment
+            note_lag(f"1 s after {what}")
+
+        crew.add(), team.add("B"), team.add("C")  # the crew's first member is A
+        team.dealt_out(3, partitions=3)
+        team.add("D"), note("D has joined", 4)
+        crew.kill("A"), note_lag("1 s after A is killed")
+        note_lag("5 s after A is killed", wait_s=4)
+        note("A's session is over", 3)
+        team.remove("B"), note("B has left", 2)
+    return seen
+
+
+lab.both(comes_and_goes)
+
+# %% [markdown]
+# D, the fourth member, has no partition at first. After A's death it reads one, so every partition
+# has a reader again. But the coordinator first waits for the end of A's session. Until then no
+# worker reads A's partition, and the lag climbs. B closes its consumer, so there is no such wait.
+
+# %% what-is-a-group [markdown]
+# <details><summary><b>In an interview: what is a consumer group?</b></summary>
+# Consumers with the same <code>group.id</code>. Each partition has one reader in the group. With
+# fewer members than partitions, some members read several. With as many members as partitions, each
+# reads one, and the group is as fast as it gets. With more, the extra members are idle standbys.
+# The group commits an offset for each partition; other groups read the same records independently.
+# <i>Follow-up:</i> is a fourth member of three partitions useless? <b>Weak:</b> "they share the
+# messages." <b>Good:</b> the three cases. <b>Strong:</b> a standby takes over, after a crash only
+# when the session is over. Evidence: the two runs above.
+# </details>
 
 # %% [markdown]
 # ## Deeper: Two members of one name
@@ -831,10 +887,12 @@ lab.both(same_name)
 # ## Deeper: Join and sync, request by request
 #
 # Here are two members without a client library: this cell sends each request itself, so you see
-# what a library does for you. The first member founds the group. Then the second one knocks.
+# what a library does for you. The first member founds the group. Then the second one knocks. At the
+# end, two members of the consumer protocol do the same with nothing but heartbeats.
 
 # %% by-hand tags=["both"]
 from lessons.nb09_groups.by_hand import ByHand
+from lessons.nb09_groups.by_heartbeat import ByHeartbeat
 
 shares = ([0, 1, 2], [3, 4, 5])  # what the leader gives to each
 
@@ -855,6 +913,10 @@ def by_hand(cluster):
             listed = [first.member_count, second.member_count]
             leads, old = [first.leads, second.leads], first.beat(alone)
         second.join()  # the first one has left
+        with ByHeartbeat(cluster, "beats", "2") as newer, ByHeartbeat(cluster, "beats", "1") as one:
+            answers = [one.hears()]
+            newer.beat()  # joins
+            answers.append(one.hears())
         return {
             "partitions of the first member, alone": had,
             "the first member hears, by heartbeat": told,
@@ -864,6 +926,9 @@ def by_hand(cluster):
             "the first leads, the second leads": leads,
             "the second leads when the first has left": second.leads,
             "a heartbeat of the old generation": old,
+            "consumer protocol: in heartbeat answers": [
+                " ".join(map(str, each)) for each in answers
+            ],
         }
 
 
@@ -874,8 +939,9 @@ lab.both(by_hand)
 # heartbeat, and rejoins. JoinGroup is a meeting: its answer waits until all the members have
 # joined. Only the leader learns who the members are, and each member learns only its own
 # partitions. The first member leads, and when it leaves, another one leads. With the consumer
-# protocol, all of this is one request, ConsumerGroupHeartbeat, and the coordinator never waits for
-# all the members.
+# protocol, all of this is one request, ConsumerGroupHeartbeat: its answer carries the new
+# assignment itself, here all six partitions, and three once the second member has joined. The
+# coordinator never waits for all the members.
 
 # %% [markdown]
 # ## Deeper: A worker restarts
@@ -914,8 +980,7 @@ def restart(cluster):
             team.add("B", instance="worker-B" if is_static else ""), team.covered(6)
             return {"its partitions meanwhile belong to": has, "records that wait": waits,
                     "rebalances that A took part in": team.count("A", "assigned", since),
-                    "B is back with": team.place("B").beside(before),
-                    "partitions that changed hands": team.handed_over(since)}  # fmt: skip
+                    "B is back with": team.place("B").beside(before)}  # fmt: skip
 
     return at_once((*sessions_ms,), one)
 
@@ -927,13 +992,73 @@ lab.verdict("09-5", outcome)
 # %% [markdown]
 # A static member does not leave when it closes. The coordinator keeps its place and its partitions
 # until `session.timeout.ms` has passed, and a member that comes back under the same name gets both
-# without a rebalance. Its member id is new all the same. No partition changed hands, so no worker
-# had to load a cache again. The price: no worker reads B's partitions in the meantime, and after a
-# real crash their records wait out the same timeout.
+# without a rebalance. Its member id is new all the same. No partition went to another worker, so
+# caches stay useful (*Deeper: A rolling restart*). The price: no worker reads B's partitions in the
+# meantime, and after a real crash their records wait out the same timeout.
 #
 # Where the session is shorter than the restart, the others take over, and B's return causes another
 # rebalance. A dynamic member leaves at once, which also causes two rebalances. So make the session
 # timeout longer than a restart, but shorter than an outage that you can bear.
+
+# %% [markdown]
+# ## Deeper: A rolling restart
+#
+# A deployment restarts A, B and C one after the other, while 120 records arrive every second. Each
+# worker keeps a cache for each of its partitions: loading one takes 0.3 s, and a cache goes when its
+# partition is given back. One group is eager, one is cooperative, and one is eager with static
+# members. Which caches are loaded again, and how much does each group read meanwhile?
+
+# %% rolling tags=["both"]
+import time
+from contextlib import closing
+
+from kit.group_panel.writing import Writing
+from lessons.nb09_groups.rates import Rates
+from lessons.nb09_groups.workers import Caches, Team, at_once
+
+load_s, away_s, per_s, step_s = 0.3, 1.0, 120, 0.5
+kinds, drawn = ("range", "cooperative-sticky", "static"), {}
+
+
+def rolling(cluster):
+    rates = drawn[cluster.name] = Rates(step_s, kinds)
+
+    def restarts(kind):
+        topic, is_static, caches = f"rolling-{kind}", kind == "static", Caches(load_s)
+        protocol = "range" if is_static else kind
+        cluster.create_topic(topic, partitions=6)
+        with (closing(Writing(cluster.bootstrap, topic, 6, per_s)),
+              Team(cluster, (topic,), topic, protocol, on_assign=caches.load) as team):  # fmt: skip
+
+            def start(name):
+                team.add(name, instance=f"worker-{name}" if is_static else "")
+
+            start("A"), start("B"), start("C"), team.read_by_all(6)
+            since, closed, loads = team.now_us, [], []
+            caches.clear()
+            for name in "ABC":
+                closed.append((name, (team.now_us - since) / 1e6))
+                team.remove(name), time.sleep(away_s)
+                if not is_static:
+                    team.covered(6, calm_s=0)
+                loads.append(sorted(caches.loads(6), reverse=True))
+                start(name), team.covered(6, calm_s=0)
+                time.sleep(step_s)
+            rates.note(kind, team.polls(since), closed)
+            return {"loads of each cache, when A has left": loads[0],
+                    "seconds of loading, in all": lab.measured(caches.seconds, "s")}  # fmt: skip
+
+    return at_once(kinds, restarts)
+
+
+display(lab.both(rolling), drawn["engine"])
+
+# %% [markdown]
+# Each restart of a dynamic member causes two rebalances. In the eager group, all six caches are
+# loaded each time, and the curve falls toward zero; the peaks are records that had to wait. In the
+# cooperative group, only the caches of partitions that move are loaded. The static group does not
+# rebalance: each worker loads its own two caches when it is back, and would not even do that if
+# they were on disk. Its curve falls by a third while one of three workers is away.
 
 # %% [markdown]
 # ## Deeper: Four ways to go
@@ -992,6 +1117,7 @@ def goes(cluster, way):
                  "the session" if seconds < ways[way] + 5 else "the poll interval",
                  "records processed twice, and never": [len(by_both), len(by_none)]}  # fmt: skip
         if way == "freeze":
+            found["the one that stays hears"] = team.heard("stays", began)
             crew.lines(), crew.thaw(goer)
             told = []
             team.wait(lambda _: told.extend(crew.lines()) or heard(told), 20, "a callback")
@@ -1010,12 +1136,13 @@ lab.both(four_ways)
 # A clean close sends LeaveGroup, and the rebalance begins at once. No message reports a dead or
 # frozen process: the coordinator waits for `session.timeout.ms`. A stuck loop is not a dead
 # process: its heartbeats keep arriving. After `max.poll.interval.ms` (20 s here), its own client
-# takes it out of the group. The frozen process resumed afterward and learned from the `lost`
-# callback that its partitions had gone to another member. A commit in that callback is refused. No
-# record is skipped. Here, only a clean close commits. The killed process and the frozen process had
-# each processed ten records without committing them, so those records are processed again. In
-# short: a long session timeout delays recovery from a crash, and a long poll interval delays
-# recovery from a stuck loop.
+# takes it out of the group. A listener has three callbacks, and all of them are called here. The
+# worker that stays gives its partition back (`revoked`) and gets both (`assigned`). The frozen
+# process resumed afterward and learned from the `lost` callback that its partition had gone to
+# another member. A commit in that callback is refused. No record is skipped. Here, only a clean
+# close commits. The killed process and the frozen process had each processed ten records without
+# committing them, so those records are processed again. In short: a long session timeout delays
+# recovery from a crash, and a long poll interval delays recovery from a stuck loop.
 
 # %% [markdown]
 # ## Deeper: What a listener hears
@@ -1063,8 +1190,10 @@ def listeners(cluster, protocol):
             "partitions given back": sum(len(line.fields["partitions"]) for line in gone),
             "assigned before it was given back": team.too_early(since),
             "records processed twice": team.processed - len(team.offsets),
-            "callbacks outside poll": sum(each.strays for each in team.workers.values()),
-            "D hears of an assignment": lab.measured(team.count("D", "assigned"), "×"),
+            "callbacks outside poll, and B's thread": [
+                sum(each.strays for each in team.workers.values()),
+                *team.workers["B"].called_in,
+            ],
             "members that hear of an empty one": lab.measured(len(empty), "of 4"),
         }
 
@@ -1079,14 +1208,14 @@ display(lab.both(d_joins), drawn["engine", "range"])
 # Eager: every member hears that all of its partitions are going, and then which ones are coming,
 # even if they are the same. The picture shows the steps: each member gives back its partitions,
 # then joins and waits for the slowest. In the other two protocols, only the member that gives up a
-# partition hears that it is going. A cooperative group rebalances twice here, so D hears twice what
-# it gets, and each time every member's `assigned` is called, often with an empty list. In all
-# three, no member gets a partition before the previous owner's callback has ended. So a commit in
-# that callback reaches the coordinator in time, and no record is processed twice. Set
-# `commits = False`: the new owner of a partition then begins at the partition's first record.
-# Callbacks run inside `poll`, in the thread of the loop. A member removed from its group hears
-# `lost` instead: its partitions already belong to others, and a commit in that callback is refused
-# (*Deeper: Four ways to go*).
+# partition hears that it is going. A cooperative group rebalances twice here, and each time every
+# member's `assigned` is called, often with an empty list. In all three, no member gets a partition
+# before the previous owner's callback has ended. So a commit in that callback reaches the
+# coordinator in time, and no record is processed twice. Set `commits = False`: the new owner of a
+# partition then begins at the partition's first record. Callbacks run inside `poll`, in the thread
+# of the loop; B's is called `worker-B`. A member removed from its group hears `lost` instead: its
+# partitions already belong to others, and a commit in that callback is refused (*Deeper: Four ways
+# to go*).
 
 # %% [markdown]
 # ## Deeper: Refused
@@ -1326,19 +1455,25 @@ for protocol in members.PROTOCOLS:
 # %% [markdown]
 # ## Deeper: Heartbeats
 #
-# This run is in virtual time. The diagram shows a member from its first request to its first
-# heartbeat. How many heartbeats follow in 30 s, and what is the effect of one heartbeat that is two
-# seconds late?
+# This run is in virtual time. The last lines show a member from its first request to its first
+# heartbeat. How many heartbeats follow in 30 s? What is the effect of one heartbeat that is two
+# seconds late, and of several that are missing in a row?
 
 # %% heartbeats tags=["sim"]
+from engine.client.consumer.settings import ConsumerSettings
 from kit import lab
 from kit.group_panel import members
 from lessons.nb09_groups import virtual_group as groups
 from lessons.nb09_groups.conversation import Conversation
 
-session_ms, late_ms = 6_000, 2_000
+late_ms, default = 2_000, ConsumerSettings()
+cases = (  # between two heartbeats, the session timeout, and how many heartbeats are missing
+    (2_000, 6_000, (2, 3)),
+    (5_500, 6_000, (1,)),
+    (default.heartbeat_interval_ms, default.session_timeout_ms, (14, 15)),
+)
 
-for interval_ms in (2_000, 5_500):
+for interval_ms, session_ms, missing in cases:
     world = lab.world(seed=9, checked=False)
     world.create_topic("orders", partitions=2)
     settings = {"session.timeout.ms": session_ms, "heartbeat.interval.ms": interval_ms,
@@ -1351,13 +1486,19 @@ for interval_ms in (2_000, 5_500):
     world.run(for_s=15)
     print(f"every {interval_ms} ms: {talk.quiet_heartbeats} in 30 s, to broker {brokers}; "
           f"one late: {groups.expired(world, 'billing')} sessions ended")  # fmt: skip
-began
+    for count in missing:
+        before = groups.expired(world, "billing")
+        groups.delay_heartbeat(world, "billing", "A", count * interval_ms - 100)
+        world.run(for_s=(count + 5) * interval_ms / 1000)
+        ended = groups.expired(world, "billing") - before
+        print(f"    session {session_ms} ms, {count} missing in a row: {ended} sessions ended")
+print(began)
 
 # %% [markdown]
 # By default, heartbeats are 3 s apart and the session timeout is 45 s, so fourteen heartbeats in a
-# row may be lost. With the consumer protocol the broker sets both
-# (`group.consumer.heartbeat.interval.ms`, 5 s; `group.consumer.session.timeout.ms`, 45 s), and a
-# client that sets its own values is refused.
+# row may be lost. With an interval of a third of the timeout, two may be lost. With the consumer
+# protocol the broker sets both (`group.consumer.heartbeat.interval.ms`, 5 s;
+# `group.consumer.session.timeout.ms`, 45 s), and a client that sets its own values is refused.
 
 # %% [markdown]
 # ## Deeper: Source check

@@ -25,14 +25,18 @@ QUIZ = (
          "auto.offset.reset=latest after the committed offset has left the log",
          "a consumer that joins the group",
          "a topic that is deleted and created again while its consumers go on",
-         "a commit of an offset that is too low"),
+         "a commit of an offset that is too low",
+         "a record that is larger than the consumer's fetch.max.bytes"),
         right=frozenset("bd"),
         explanation="latest jumps to the end, and a client that keeps its position in a new topic "
-        "of the same name begins in its middle. The others repeat records at most.",
+        "of the same name begins in its middle. A record above the consumer's byte limits still "
+        "arrives: only the producer and the broker refuse one for its size. The others repeat "
+        "records at most.",
         because={
             "a": "Such a loop repeats; it never loses.",
             "c": "The new owner starts at the committed offset: that repeats.",
             "e": "It shows when a consumer starts there, and then records come again.",
+            "f": "The limit is soft: the first batch of an answer comes even if it is larger.",
         },
     ),
     Question(

@@ -210,15 +210,16 @@ dumped = lab.tool(
     cluster, "kafka-dump-log", "--offsets-decoder",
     broker=leader, topic="__consumer_offsets", partition=partition,
 )  # fmt: skip
-of_the_group = [line for line in dumped.text.splitlines() if f'"group":"{group}"' in line]
-print(dumped.command, *of_the_group[-5:], sep="\n")
-lab.broker_log(cluster, leader, group)
+commits = [line for line in dumped.text.splitlines() if f'"group":"{group}","topic"' in line]
+print(dumped.command, *commits[-2:], sep="\n")
+lab.broker_log(cluster, leader, "billing-app", last=2)
 
 # %% [markdown]
 # The key is the group, topic and partition; the value is the offset, with a leader epoch (-1: the
 # client sent none), a text of your own (`metadata`), and the time. Compaction later removes all but
-# the last value of each key. The other records describe the group itself: its generation and its
-# members. A coordinator that dies loses nothing: its successor reads the partition from the start.
+# the last value of each key. Other records describe the group itself: its generation and members. A
+# coordinator that dies loses nothing: its successor reads the partition from the start. The
+# broker's log names a reader by its `client.id`, here `billing-app`.
 #
 # `LAG` is the end of the log minus the committed offset. It says nothing about records that were
 # skipped: a loop that loses records can have a lag of 0.
@@ -463,15 +464,14 @@ lab.verdict("10-7", outcome)
 # ## Read the code that did it
 #
 # First comes the engine's version of Java's auto-commit: each poll commits *positions* before it
-# fetches. Then see what the coordinator checks before it accepts a commit: it compares nothing with
-# the offset that it already has.
+# fetches. Then see what the coordinator checks before it accepts a commit: the offset is not even
+# among the arguments.
 
 # %% code tags=["read"]
 from engine.client.consumer.commits import Commits
 from engine.coordinators.classic.offset_rules import check_commit
-from engine.coordinators.offsets import Offsets
 
-lab.show(Commits.auto, check_commit, Offsets.apply)
+lab.show(Commits.auto, check_commit)
 
 # %% [markdown]
 # ## Break it
@@ -711,7 +711,8 @@ lab.verdict("10-8", outcome)
 # zone. Measure lag from the committed offset and the leader's end.
 #
 # Here is the same thing, one Fetch request at a time: which broker returns records, and which
-# returns only a name?
+# returns only a name? In the last row, a consumer in rack c reads 200 records of 1 kB, without and
+# with `client.rack`: what does it receive from the other racks, rounded to 100 kB?
 
 # %% bytes-by-rack tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -721,7 +722,8 @@ lab.both(scenes.reads_by_rack)
 # %% [markdown]
 # The leader's answer to a consumer in rack c has no records, only a name: 103. All later fetches go
 # there. A client without a rack, or in the leader's own rack, gets its records from the leader. So
-# no record crosses zones a second time; each has already crossed once, through replication.
+# with `client.rack`, no record crosses zones a second time; each has already crossed once, through
+# replication.
 
 # %% [markdown]
 # ## Deeper: Commits that overtake
@@ -766,7 +768,8 @@ lab.check("10-12", send_again)
 # ## Deeper: Where a consumer starts
 #
 # A group starts without an offset, with one, and with one that is no longer in the log, each time
-# under three reset policies. (librdkafka writes `error` where Java writes `none`.)
+# under three reset policies. (librdkafka writes `error` where Java writes `none`.) In the last row,
+# a group has read to the end without a commit, and seven records are written while it is away.
 
 # %% starts tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -777,7 +780,8 @@ lab.both(scenes.starts)
 # The policy matters only for the group without an offset and for the one whose offset is no longer
 # in the log. The fetch of offset 20 shows what a client gets when its offset has left the log. So
 # "set earliest to read everything again" does nothing for a group that has an offset: use a new
-# group, or reset the offsets.
+# group, or reset the offsets. With `latest` and no commit, a group misses what is written while it
+# is away.
 #
 # **10-11, where does it start?** `committed` is the group's offset or `None`; the log holds the
 # offsets from `start` to `end - 1`; `reset` is `"earliest"`, `"latest"` or `"none"`. Return the
@@ -821,8 +825,9 @@ virtual_runs.expiry(minutes=1)
 # ## Deeper: Replay
 #
 # A consumer reads again from the beginning, from an offset, from a time, or as another group. See
-# what each of these does to the original group. Finally, an administrator moves the group's offset
-# with Kafka's own tool, and the group's next member reads everything again.
+# what each of these does to the original group. (The ledger is a topic of 20 records, followed by
+# three of an open transaction.) Then an administrator tries to move the group's offset, with the
+# admin client and with Kafka's own tool: while the group has a member, and when it has none.
 
 # %% replays tags=["both"]
 from kit.drawings.chart import Chart
@@ -840,8 +845,10 @@ display(Chart("The lag of the replay", curves, "seconds", "records"))
 lab.both(scenes.effects)
 
 # %% [markdown]
-# `seek` moves one consumer's position and nothing else. An administrator can move the group's
-# offsets, but only while the group has no member. Without `--execute`, the tool only shows what it
+# `seek` moves one consumer's position and nothing else. The end is the high watermark, or the last
+# stable offset with `read_committed` (notebook 11). An administrator can move the group's offsets,
+# but only while the group has no member: otherwise the coordinator accepts commits from its members
+# alone, and the member here continues undisturbed. Without `--execute`, the tool only shows what it
 # would do. A new group leaves all other groups as they are.
 #
 # Watch a replay's lag: it has to fall, and how fast it falls tells you when the replay will end. If
@@ -868,6 +875,8 @@ lab.both(scenes.effects)
 # ## Deeper: Who knows what
 #
 # The first table shows what the broker keeps for a reader, and what the reader keeps for itself.
+# For its last two rows, another group has committed six times, and `__consumer_offsets` has
+# settings that bring the log cleaner within a second.
 
 # %% who-knows tags=["both"]
 from lessons.nb10_offsets import scenes
@@ -882,9 +891,9 @@ lab.both(scenes.maintenance)
 # broker's log and in quotas; the member id is new at each join, and the coordinator makes it.
 # `close` leaves the group at once, and commits only with auto-commit on. A member that dies is
 # removed only after its session timeout. A commit writes one record to `__consumer_offsets`; the
-# row shows it decoded. The topic is compacted and has 50 partitions by default (five here). The
-# record survives the consumer and the coordinator: even after a broker is killed, the group
-# continues from that offset.
+# row shows it decoded. The topic is compacted and has 50 partitions by default (five here): of a
+# key's commits, only the last one stays. The record survives the consumer and the coordinator: even
+# after a broker is killed, the group continues from that offset.
 #
 # The second table shows that readers may be stopped for maintenance. The producer does not notice,
 # the records wait in the log, and the group continues where it stopped, unless retention has
@@ -901,12 +910,12 @@ lab.both(scenes.maintenance)
 from lessons.nb10_offsets import failures, sick_service
 
 display(lab.both(failures.six_ways), lab.both(failures.pitfalls))
-display(sick_service.sorted_failures(), sick_service.pauses())
+print(sick_service.sorted_failures(), sick_service.pauses(), sep="\n\n")
 
 # %% [markdown]
 # * *stop*: nothing is lost, but the partition does not move. This is right where order is
 #   everything.
-# * *skip*: the lag is 0, but one record is missing.
+# * *skip*: the lag is 0, but one record is missing, and no restart brings it back.
 # * *retry in place*: the partition waits. Cap the attempts, and keep the whole pause below
 #   `max.poll.interval.ms`, or poll with the partition paused.
 # * *another handler*: a second function repairs the record, if you know what is wrong with it.
@@ -1028,13 +1037,23 @@ lab.both(java_runs.refusals)
 # ## Deeper: Five ways to commit
 #
 # Each way gets one crash test. The first three loops take up to four records from one `consume`.
-# Then three handlers write the same rows into a database: one is called for each row, one is called
-# with the list and loops over it, and one is called with the list and writes it in one transaction.
+# The second table has the worst crash of the fifth way. For the third, a reader ends after six of
+# ten records, with offset 4 committed; two settings of its restart differ. Then three handlers
+# write the same rows into a database: one is called for each row, one is called with the list and
+# loops over it, and one is called with the list and writes it in one transaction.
 
 # %% grid tags=["both"]
 from lessons.nb10_offsets import batches, loops
 
-display(lab.both(loops.grid))
+worst = {}  # the worst crash of the fifth way, by cluster
+
+
+def grid(cluster):
+    return loops.grid(cluster, worst)
+
+
+display(lab.both(grid), loops.skipped(worst))
+display(lab.both(loops.restarts))
 batches.inserts(rows=300)
 
 # %% [markdown]
@@ -1042,7 +1061,9 @@ batches.inserts(rows=300)
 # and what a second effect does. A commit for each record costs a round trip per record, but repeats
 # one record at most. A commit for the batch repeats up to the whole batch, whether the handler gets
 # a list or one record at a time. Work in another thread turns *at least once* into a loss, because
-# polling continues without waiting for that work.
+# polling continues without waiting for that work: the committed offset is ahead of the finished
+# work, and the restart skips the records between. A new `group.id` has no committed offset:
+# `earliest` repeats everything, and `latest` loses what was not read yet.
 #
 # A batch pays off where the work itself is done as a batch. A listener that gets a list and loops
 # over it gains nothing. Write the batch in one transaction, with the orders' ids as the key, and
@@ -1074,11 +1095,12 @@ lab.both(membership.long_work)
 # First find out what limits you; then change one setting. The first table has 300 records in
 # batches of ten, with a handler that takes 3 ms and with one that does no work. One setting limits
 # each fetch to one batch. The second table shows individual answers: each partition has one batch
-# of 40 kB, or three, and the limits are `max.partition.fetch.bytes` and `fetch.max.bytes`.
+# of 40 kB, or three, and the limits are `max.partition.fetch.bytes` and `fetch.max.bytes`. The
+# third table is arithmetic with their defaults: give `allowed` your own numbers of partitions.
 #
-# A consumer fetches from several brokers at the same time: in the third table, three brokers lead a
-# partition each, and 101 is stalled. In the fourth, the Java client waits for a broker that does
-# not answer.
+# A consumer fetches from several brokers at the same time. In the fourth table, three brokers lead
+# a partition each. First the consumer waits at the end of all three; then 101 is stalled. Finally,
+# the Java client waits for a broker that does not answer.
 #
 # A replay reads a lot, and others use the same brokers. The last table shows a live reader's delay:
 # alone, beside a reader that goes through 5 MB again and again, and beside such a reader with a
@@ -1087,21 +1109,21 @@ lab.both(membership.long_work)
 # %% load tags=["both"]
 from lessons.nb10_offsets import load
 
-display(lab.both(load.bottleneck), lab.both(load.answers))
-display(lab.both(load.one_stands_still), lab.both(load.no_answer))
+display(lab.both(load.bottleneck), lab.both(load.answers), load.allowed(10, 100))
+display(lab.both(load.stalled))
 lab.both(load.live_reader)
 
 # %% [markdown]
 # The slow handler hides the fetches: larger fetches change little. Without work, they do matter. So
 # measure how long one record takes in your own code before you touch `fetch.max.bytes`.
 #
-# An answer keeps to its limits in whole batches, but it carries one batch even if none fits. With
-# the defaults, a hundred partitions need two answers or more: 100 times 1 MiB against a limit of 50
-# MiB.
+# An answer keeps to its limits in whole batches, but it carries one batch even if none fits. A
+# hundred full partitions of one broker need two answers or more.
 #
-# While 101 is stalled, reading from the other two partitions continues. After `request.timeout.ms`
-# (30 s by default) without an answer, the Java client closes the connection and reconnects. In
-# librdkafka the setting is called `socket.timeout.ms`, and its default is 60 s.
+# One request is under way to each broker. While 101 is stalled, reading from the other two
+# partitions continues. After `request.timeout.ms` (30 s by default) without an answer, the Java
+# client closes the connection and reconnects. In librdkafka the setting is called
+# `socket.timeout.ms`, and its default is 60 s.
 #
 # Without a quota, a replay takes all it can get. Here the old records are in the page cache, and
 # the live reader shows no slowdown. In production, old records often come from disk, and the live

@@ -684,9 +684,10 @@ lab.verdict("12-13", outcome)
 # %% [markdown]
 # ## Deeper: Retention does not wait
 #
-# A group has committed offset 3, and its consumer is offline. A size limit then removes offsets 0
-# to 7; the log ends at 20. The consumer starts again. Its `auto.offset.reset` is `latest`, the
-# default.
+# In the first run, a consumer pauses while a burst of 40 records arrives, and then goes on. In the
+# second one, a group has committed offset 3, and its consumer is offline. A size limit then removes
+# offsets 0 to 7; the log ends at 20. The consumer starts again. Its `auto.offset.reset` is
+# `latest`, the default.
 
 # %% overtaken tags=["both"]
 reset = "latest"  # also "earliest" and "error", which Java's client calls "none"
@@ -714,16 +715,16 @@ def overtaken(cluster):
     }
 
 
-outcome = lab.both(overtaken)
-display(outcome)
+display(lab.both(scenes.burst), lab.both(overtaken))
 
 # %% [markdown]
 # A broker keeps nothing for a reader: a queue deletes what has been read, but a log deletes what is
-# old. A consumer that comes back before retention has overtaken it gets everything. Here the
-# committed offset has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the
-# client's policy decides. `earliest` reads what is left, and `error` (`none` in Java) stops with an
-# error. With `latest`, records that could still be read are skipped, and the lag is 0. Compare the
-# lag with the retention, and make the retention longer than your longest outage.
+# old. A consumer that comes back before retention has overtaken it gets everything: in the first
+# run, the lag rises to the size of the burst and falls to 0. In the second one, the committed offset
+# has left the log, so the fetch is answered with OFFSET_OUT_OF_RANGE, and the client's policy
+# decides. `earliest` reads what is left, and `error` (`none` in Java) stops with an error. With
+# `latest`, records that could still be read are skipped, and the lag is 0. Compare the lag with the
+# retention, and make the retention longer than your longest outage.
 
 # %% [markdown]
 # ## Deeper: Both policies
@@ -758,25 +759,31 @@ lab.both(scenes.clocks)
 # from tomorrow keeps them until an hour after its time. So Kafka refuses timestamps more than an
 # hour ahead (`message.timestamp.after.max.ms`). With `LogAppendTime` the broker's clock counts.
 #
-# A topic gets one record a day. retention.ms and segment.ms are a week, which is the default.
+# A topic gets one record of 1,000 bytes a day. retention.ms and segment.ms are a week, which is the
+# default. Two more topics differ in segment.ms.
 
 # %% quiet tags=["sim"]
 from kit.drawings.chart import Chart
 
-curves = {
+runs = {
     "segment.ms of a week": virtual_runs.quiet(roll_days=7),
     "segment.ms of a day": virtual_runs.quiet(roll_days=1),
     "segment.ms of 30 days": virtual_runs.quiet(days=80, roll_days=30),
 }
-display(Chart("The oldest record that is left", curves, "day", "age in days"))
-for name, curve in curves.items():
-    print(f"{name}: at most {max(age for _, age in curve):.0f} days")
+ages = {name: run.ages for name, run in runs.items()}
+display(Chart("The oldest record that is left", ages, "day", "age in days"))
+sizes = {name: run.sizes for name, run in runs.items()}
+display(Chart("The log on the disk", sizes, "day", "bytes"))
+for name, run in runs.items():
+    age, size = max(age for _, age in run.ages), max(size for _, size in run.sizes)
+    print(f"{name}: at most {age:.0f} days, and {size:,.0f} bytes on the disk")
 
 # %% [markdown]
 # By default segments end by time as well: `log.roll.ms` is unset, but `log.roll.hours` is 168. So a
 # slow topic keeps records for up to two weeks (the chart looks once a day). An example in print, in
 # which a 1 GB segment fills in ten days and retention of seven days keeps records for 17 days,
-# needs a longer `segment.ms`.
+# needs a longer `segment.ms`. The shorter the segments, the earlier retention can delete one, and
+# the less is on the disk.
 
 # %% [markdown]
 # ## Deeper: Limits and defaults
@@ -797,12 +804,19 @@ display(lab.both(scenes.cleaner_threads))
 # without a cleaner, and only its log reports it.
 
 # %% per-partition tags=["both"]
-lab.both(scenes.per_partition)
+topics = [  # partitions, retention.bytes, segment.bytes, replicas; also those of your topic
+    (3, 150, 150, 3),
+    (8, 1_000_000_000, 1_073_741_824, 1),
+    (8, 1_000_000_000, 1_073_741_824, 3),
+    (8, 1_000_000_000, 100_000_000, 3),
+]
+display(lab.both(scenes.per_partition), scenes.calculator(topics))
 
 # %% [markdown]
 # `retention.bytes` applies to each partition: the full one lost its oldest segments, and its
 # siblings kept everything. The whole topic takes up to partitions × (retention.bytes + one segment)
-# × replicas.
+# × replicas, plus what arrives until the next check. The calculator begins with the topic of the
+# run. With a limit of 1 GB, a segment of the default size can double what a topic takes.
 
 # %% read-or-not tags=["both"]
 lab.both(scenes.read_or_not)

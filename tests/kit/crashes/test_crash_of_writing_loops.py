@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from kit.clusters.interface import Cluster
 from kit.crashes.crash_test import crash_test
+from kit.crashes.facts import Mistake
 from kit.crashes.judging import evidence_of, fresh_records, loop_that
 from kit.crashes.result import CrashResult
 from kit.exercises import plain
@@ -51,11 +53,19 @@ def test_without_a_transaction_a_crash_repeats_or_loses(one_engine) -> None:
 
 @pytest.mark.full
 def test_a_standstill_names_the_offset_that_the_other_began_with(one_engine) -> None:
-    result = crashed(loops.one_by_one, one_engine, {}, situations=("freeze",))
-    (mistake,) = result.mistakes
-    assert mistake.evidence.trial.situation.name == "freeze"
-    ((repeated, committed),) = re.findall(r"record (\d+); .* offset was (\d+)", mistake.sentence)
-    assert repeated == committed, mistake.sentence
+    frozen = _mistake_of_a_standstill(one_engine)
+    ((repeated, committed),) = re.findall(r"record (\d+); .* offset was (\d+)", frozen.sentence)
+    assert repeated == committed, frozen.sentence
+
+
+def _mistake_of_a_standstill(cluster: Cluster, tries: int = 3) -> Mistake:
+    """The worst trial may be a crash: on a busy machine, a standstill sometimes repeats nothing."""
+    for _ in range(tries):
+        result = crashed(loops.one_by_one, cluster, {}, situations=("freeze",))
+        (mistake,) = result.mistakes
+        if mistake.evidence.trial.situation.name == "freeze":
+            return mistake
+    raise AssertionError("no standstill repeated a record")
 
 
 @pytest.mark.full

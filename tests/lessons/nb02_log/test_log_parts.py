@@ -123,6 +123,21 @@ def test_the_flushes_of_a_log_are_those_of_its_own_file() -> None:
     assert found == {"flushed-0": 0, "flushed-1": 2, "flushed-2": 0, "flushed-3": 1}
 
 
+def test_a_flush_covers_the_batches_of_its_own_file() -> None:
+    first, second = (f"9</data/101/flushed-1-0/{base:020d}.log>" for base in (0, 2))
+    calls = f"""\
+71 write({first}, "\\0\\0"..., 78) = 78
+72 write({first}, "\\0\\0"..., 78 <unfinished ...>
+72 <... write resumed>) = 78
+71 write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, "\\0"..., 40) = 40
+71 pwrite64({second}, "\\0\\0"..., 78, 0) = 78
+71 fsync({first}) = 0
+71 write({second}, "\\0\\0"..., 78) = 78"""
+    assert machine.most_unflushed(calls, ["flushed-0", "flushed-1"]) == {
+        "flushed-0": 0, "flushed-1": 3,
+    }  # fmt: skip
+
+
 def test_the_pages_of_a_file_are_followed_from_its_write_to_a_read() -> None:
     head, *steps = machine.pages(1 << 20).splitlines()
     assert head.split() == ["dirty", "page", "cache", "read", "from", "the", "disk"]

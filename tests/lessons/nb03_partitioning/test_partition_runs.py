@@ -7,7 +7,7 @@ import zlib
 
 from engine.client.partitioners import murmur2, murmur2_partition
 from kit.exercises.cluster_log import Context
-from lessons.nb03_partitioning import key_scenes, payloads
+from lessons.nb03_partitioning import key_scenes, order_scenes, payloads
 from lessons.nb03_partitioning.exercises import fleet_settings
 from lessons.nb03_partitioning.fleet import drive
 from lessons.nb03_partitioning.key_moves import KeyMoves, moved
@@ -81,8 +81,15 @@ def test_sticky_shares_become_even_as_batches_add_up() -> None:
 
 
 def test_workers_in_parallel_finish_orders_of_one_partition_out_of_order() -> None:
-    read = [f"{order} {state}" for state in key_scenes.STATES for order in (4, 5)]
-    finished = key_scenes._four_workers(read)
+    read = [f"{order} {state}" for state in order_scenes.STATES for order in (4, 5)]
+    finished = order_scenes._four_workers(read)
     assert sorted(finished) == sorted(read)
-    assert key_scenes._in_order(read) == 2
-    assert key_scenes._in_order(finished) < 2
+    assert order_scenes._in_order(read) == 2
+    assert order_scenes._in_order(finished) < 2
+
+
+def test_a_key_is_kept_in_order_by_one_partition_with_rising_offsets() -> None:
+    names = ["a", "b", "c", "a", "b", "c"]
+    places = [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
+    assert order_scenes._kept(names, places) == 2
+    assert order_scenes._kept(["a", "a"], [(0, 1), (0, 0)]) == 0

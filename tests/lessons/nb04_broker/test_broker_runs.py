@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -25,6 +27,7 @@ from lessons.nb04_broker import (
     quota_scenes,
     reader_costs,
     request_bytes,
+    request_log,
     request_path,
     scenes,
 )
@@ -140,6 +143,41 @@ def test_second_attempts_keep_the_queue_long_after_the_slow_time() -> None:
     assert impatient[-1][1] > 2 * max(length for at, length in impatient if at <= slow_until)
 
 
+def test_a_line_of_the_request_log_has_the_client_and_the_stages() -> None:
+    text = (
+        '[2026-11-29 15:50:48,078] DEBUG Completed request:{"requestHeader":{"requestApiKey":0,'
+        '"clientId":"till-4"},"response":{"topic":"}"},"totalTimeMs":9.5,"requestQueueTimeMs":7.25,'
+        '"localTimeMs":1.5,"remoteTimeMs":0.0,"throttleTimeMs":0,"responseQueueTimeMs":0.5,'
+        '"sendTimeMs":0.25} (kafka.request.logger)'
+    )
+    line = request_log.Logged("the log", text, request_log.parsed(text))
+    assert line.fields["requestHeader"]["clientId"] == "till-4"
+    assert line.longest == "request queue"
+    assert request_log.stages({"alone": line}, "the end").rows[0] == (
+        "request queue", "waits for a request handler", "7.25 ms",
+    )  # fmt: skip
+    assert "till-4" in line.beginning
+
+
+def test_a_kept_directory_is_timed_by_the_two_lines_about_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = (
+        "[2026-11-29 15:50:48,078] INFO Log for partition doomed-0 is renamed to "
+        "/data/101/doomed-0.a1-delete and is scheduled for deletion (kafka.log.LogManager)",
+        "[2026-11-29 15:50:50,000] INFO Log for partition other-0 is renamed to "
+        "/data/101/other-0.b2-delete and is scheduled for deletion (kafka.log.LogManager)",
+        "[2026-11-29 15:51:48,080] INFO Deleted log for partition doomed-0 in "
+        "/data/101/doomed-0.a1-delete. (kafka.log.LogManager)",
+    )
+    real: Any = SimpleNamespace(name="local")
+    found = SimpleNamespace(lines=lines)
+    monkeypatch.setattr(metadata_scenes.broker_log, "find", lambda *_, **__: found)
+    assert metadata_scenes._kept_s(real) == pytest.approx(60.002)
+    found.lines = lines[:2]
+    assert math.isnan(metadata_scenes._kept_s(real))
+
+
 def test_a_dashboard_adds_up_the_rates_of_all_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     base = broker_threads.REQUESTS
     beans = {
@@ -196,6 +234,15 @@ def test_a_fetch_brings_the_bytes_of_the_log_file(served: KafkaCluster) -> None:
         stored = first_partition(client.ask(fetching(scenes.TOPIC, 1))).records
     assert scenes.in_log_file(served, stored).value == len(first)
     assert scenes.in_log_file(served, b"no such bytes").value == -1
+
+
+def test_a_captured_frame_says_what_was_asked_for(served: KafkaCluster) -> None:
+    with RawClient(served, 101, "client") as client:
+        frames = request_bytes.captured(client)
+        scenes.led(served, client, scenes.TOPIC, [101])
+        client.ask(fetching(scenes.TOPIC, 1))
+    assert [request_bytes.api_key(frame) for frame in (frames[0], frames[-1])] == [0, 1]
+    assert request_bytes.asked_for(frames[-1]) == [0, 1]
 
 
 def test_a_broker_that_is_cut_off_answers_from_its_old_copy(served: KafkaCluster) -> None:

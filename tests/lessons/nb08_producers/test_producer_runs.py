@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from engine.sim.world.world import World
-from lessons.nb08_producers import fault_tape, virtual_runs
+from lessons.nb08_producers import fault_tape, flipped_bit, virtual_runs
 from lessons.nb08_producers.be_the_broker import meets, meets_once
 from lessons.nb08_producers.delivery_timeline import DeliveryTimeline
 from lessons.nb08_producers.fault_stages import Simulated, log_of
@@ -31,12 +31,28 @@ def test_a_timeline_of_refusals_ends_at_the_delivery_timeout() -> None:
 
 
 def test_a_low_request_timeout_makes_more_requests() -> None:
-    requests, acknowledged = (
-        {ms: virtual_runs.slow_answers(ms)[f"{ms} ms: {what}"][-1][1] for ms in (30_000, 1_000)}
-        for what in ("requests", "acknowledged")
+    runs = {ms: virtual_runs.slow_answers(ms) for ms in (30_000, 1_000)}
+    patient, brisk = (list(map(int, row[1:])) for row in virtual_runs.in_the_end(runs).rows)
+    (requests, acknowledged, waiting), (more_requests, none, all_waiting) = patient, brisk
+    assert more_requests > 1.5 * requests
+    assert none == 0 < acknowledged
+    assert all_waiting == 8 > waiting
+
+
+def test_a_rolling_restart_costs_records_only_without_retries() -> None:
+    never = {"enable.idempotence": False, "retries": 0}
+    (_, failed, lost), (_, none_failed, none_lost) = (
+        row[1:] for row in virtual_runs.rolling_restart({"never": never, "default": {}}).rows
     )
-    assert requests[1_000] > 1.5 * requests[30_000]
-    assert acknowledged[1_000] == 0 < acknowledged[30_000]
+    assert all(int(each) >= 1 for each in failed.split(", "))
+    assert int(lost) >= 1
+    assert (none_failed, none_lost) == ("0, 0, 0", "0")
+
+
+def test_the_published_loop_ends_with_the_outage_and_stores_a_copy_per_call() -> None:
+    rows = virtual_runs.published_loop(outages_s=(10, 60)).rows
+    assert all(calls == copies for _, calls, copies in rows)
+    assert virtual_runs.MAX_RETRIES < int(rows[0][1]) < int(rows[1][1])
 
 
 def test_a_gap_cost_a_record_and_the_id_before_kip_360() -> None:
@@ -49,7 +65,8 @@ def test_a_gap_cost_a_record_and_the_id_before_kip_360() -> None:
 def test_a_new_leader_knows_the_batch_that_the_old_one_did_not_answer() -> None:
     rows = virtual_runs.failover().rows
     assert rows[-1][1] == "acknowledged; the log of 102 is X Y A"
-    assert len({row[1].partition("remembers")[2] for row in rows[:3]}) == 1
+    remembered = [row[1].partition("sequences ")[2] for row in rows[:5]]
+    assert remembered == ["0", "0 1", "0 1 2", "0 1 2", "0 1 2"]
 
 
 @pytest.mark.parametrize(("lost", "log"), [("answers", ["A"]), ("requests", [])])
@@ -131,6 +148,12 @@ def test_requests_that_are_lost_with_their_connection_come_back_reversed_or_in_o
     assert shop.wait()
     assert " ".join(shop.log()) == log
     assert shop.most_under_way == 4
+
+
+def test_a_batch_is_damaged_only_on_sockets() -> None:
+    shop = Shop(virtual_runs.orders(), "orders")
+    with pytest.raises(ValueError, match="on sockets"):
+        flipped_bit.in_the_next(shop, 1)
 
 
 # -- the learner as the broker

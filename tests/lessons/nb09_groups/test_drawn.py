@@ -18,7 +18,7 @@ def pause(partition: int, start_s: float, end_s: float | None) -> Pause:
 def stops() -> Stops:
     found = Stops(3)
     found.note("engine", "consumer", 0, [pause(2, 1.0, 1.5)], 1)
-    found.note("engine", "range", 0, [pause(each, 1.0, 5.0) for each in range(3)], 1)
+    found.note("engine", "range", 0, [pause(each, 1.0, 5.0) for each in range(3)], 1, 3.9)
     found.note("engine", "cooperative-sticky", 0, [pause(0, 1.0, 5.0), pause(1, 2.0, None)], 2)
     return found
 
@@ -31,9 +31,12 @@ def bars(svg: str) -> list[tuple[float, float]]:
 
 def test_sums_and_order() -> None:
     assert stops().text.splitlines() == [
-        "range, engine: 3 partitions stopped, 12.0 s added up, 1 generation",
-        "cooperative-sticky, engine: 1 partition stopped, 4.0 s added up, 2 generations",
-        "consumer, engine: 1 partition stopped, 0.5 s added up, 1 generation",
+        "range, engine: 3 partitions stopped, 12.0 s added up, 1 generation; "
+        "no member read for 3.9 s at most",
+        "cooperative-sticky, engine: 1 partition stopped, 4.0 s added up, 2 generations; "
+        "no member read for 0.0 s at most",
+        "consumer, engine: 1 partition stopped, 0.5 s added up, 1 generation; "
+        "no member read for 0.0 s at most",
     ]
 
 

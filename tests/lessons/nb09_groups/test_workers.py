@@ -66,19 +66,6 @@ def test_too_early_is_before_the_owners_callback_has_ended(given_back_us: int, f
     assert both.too_early() == found
 
 
-def test_a_partition_is_handed_over_when_another_member_than_the_last_one_gets_it() -> None:
-    both = team({"A": [], "B": []}, [])
-    both.workers["A"].lines[:] = [
-        line(10, "A", "assigned", "orders-0", "orders-1"),
-        line(30, "A", "assigned", "orders-0"),
-    ]
-    both.workers["B"].lines[:] = [
-        line(20, "B", "assigned", "orders-1"),
-        line(40, "B", "assigned", "orders-1"),
-    ]
-    assert (both.handed_over(), both.handed_over(25)) == (1, 0)
-
-
 def test_a_place_is_kept_for_an_instance_or_for_a_member_without_one() -> None:
     members = [said("A", [0], id="A-7", instance_id=None),
                said("B", [1, 2], id="B-8", instance_id="worker-B")]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from kit.clusters import engine
 from kit.clusters.interface import Cluster
-from lessons.nb10_offsets import failures, load, scenes
+from lessons.nb10_offsets import failures, load, loops, scenes
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
 
@@ -30,6 +30,10 @@ def test_each_way_leaves_the_bad_record_in_a_place_of_its_own(cluster: Cluster) 
         "retry topic": "in orders-retry",
         "dead-letter topic": "in orders-dlq",
     }
+    assert [seen[way]["a restart reads"] for way in ("stop", "skip")] == [
+        "3 4 5 6 7 8 9",
+        "nothing",
+    ]
     drained = seen["retry topic"]
     assert drained["order of its key"].endswith("9 3")
     assert drained["committed in orders-retry, before and after"] == [None, 1]
@@ -54,6 +58,18 @@ def test_the_lag_of_a_replay_falls_to_zero(cluster: Cluster) -> None:
     assert "can only be reset if the group 'billing' is inactive" in refused
     assert [dry, *others] == ["new offset 7", 10, "new offset 0", 0]
     assert seen["committed(), listConsumerGroupOffsets"] == [10, 10]
+    moved = seen["alterConsumerGroupOffsets to 0; the member's next"]
+    assert moved == ["UNKNOWN_MEMBER_ID", 11]
+    assert seen["a consumer seeks"]["a ledger's end: uncommitted, committed"] == [23, 20]
+
+
+def test_the_cleaner_leaves_the_last_commit_of_a_key(cluster: Cluster) -> None:
+    assert list(scenes.compaction(cluster).values()) == [[1, 2, 3, 4, 5, 6], [6]]
+
+
+def test_the_same_end_loses_or_repeats_by_the_group_and_the_reset(cluster: Cluster) -> None:
+    (found,) = loops.restarts(cluster).values()
+    assert list(found.values()) == [[0, 2], [0, 2], [0, 6], [4, 0]]
 
 
 def test_an_id_in_a_transaction_of_its_own_hides_a_payment(cluster: Cluster) -> None:

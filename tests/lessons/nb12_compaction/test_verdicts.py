@@ -227,8 +227,8 @@ def test_a_lower_ratio_cleans_more_often_and_leaves_less() -> None:
 
 
 def test_a_quiet_topic_keeps_records_for_twice_the_retention() -> None:
-    assert 11 < max(age for _, age in virtual_runs.quiet()) < 15
-    assert max(age for _, age in virtual_runs.quiet(roll_days=1)) < 9
+    assert 11 < max(age for _, age in virtual_runs.quiet().ages) < 15
+    assert max(age for _, age in virtual_runs.quiet(roll_days=1).ages) < 9
 
 
 # -- tiered storage
