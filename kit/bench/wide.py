@@ -1,7 +1,7 @@
 """A thousand partitions: the served engine beside a local Kafka, and beside itself with none.
 
     created     1,000 partitions of one topic, RF 3, until every replica is in its ISR
-    produce     20 producers at once, 100-byte records over all partitions, acks=all
+    produce     20 producers at once, 100-byte records, acks=all; the client chooses partitions
     consume     all of these records, by one consumer
     latency     one record at a time while the other partitions are idle: the median, and p99
     idle        that median beside the median before the topic existed: what idle partitions cost
@@ -43,7 +43,7 @@ class _Found:
         begun = perf_counter()
         cluster.create_topic(topic, partitions=partitions)
         self.created.append(perf_counter() - begun)
-        self.produce.append(records / produce(cluster, topic, partitions, records))
+        self.produce.append(records / produce(cluster, topic, records))
         self.consume.append(records / consume(cluster, topic, partitions, records))
         times = latencies_ms(cluster, _NARROW)
         self.median.append(statistics.median(times))
@@ -82,7 +82,7 @@ def measure(
     ]  # fmt: skip
 
 
-def produce(cluster: KafkaCluster, topic: str, partitions: int, records: int) -> float:
+def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
     """Seconds until 20 producers' records, over all partitions, are acknowledged."""
     producers = [
         Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 5})
@@ -95,7 +95,7 @@ def produce(cluster: KafkaCluster, topic: str, partitions: int, records: int) ->
         producer = producers[number % PRODUCERS]
         while True:
             try:
-                producer.produce(topic, VALUE, partition=number // PRODUCERS % partitions)
+                producer.produce(topic, VALUE)
                 break
             except BufferError:
                 producer.poll(0.1)
