@@ -113,8 +113,8 @@ def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
     return perf_counter() - begun
 
 
-def consume(cluster: KafkaCluster, topic: str, records: int) -> float:
-    """Seconds from the first record to the last."""
+def consume(cluster: KafkaCluster, topic: str, records: int, partitions: int = 1) -> float:
+    """Seconds from the first record of the topic to the last."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -122,7 +122,7 @@ def consume(cluster: KafkaCluster, topic: str, records: int) -> float:
             "enable.auto.commit": False,
         }
     )
-    consumer.assign([TopicPartition(topic, 0, 0)])
+    consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
     seen = len(consumer.consume(1, timeout=_PATIENCE_S))
     begun = perf_counter()
     while seen < records:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
-from kit.bench.cluster import VALUE, at_least, at_most, latencies_ms, resident_mb
+from kit.bench.cluster import VALUE, at_least, at_most, consume, latencies_ms, resident_mb
 from kit.clusters import engine, local
 from kit.clusters.kafka_cluster import KafkaCluster
 
@@ -44,7 +44,7 @@ class _Found:
         cluster.create_topic(topic, partitions=partitions)
         self.created.append(perf_counter() - begun)
         self.produce.append(records / produce(cluster, topic, records))
-        self.consume.append(records / consume(cluster, topic, partitions, records))
+        self.consume.append(records / consume(cluster, topic, records, partitions))
         times = latencies_ms(cluster, _NARROW)
         self.median.append(statistics.median(times))
         self.p99.append(statistics.quantiles(times, n=100)[98])
@@ -83,7 +83,7 @@ def measure(
 
 
 def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
-    """Seconds until 20 producers' records, over all partitions, are acknowledged."""
+    """Seconds until the records of 20 producers are acknowledged; clients choose partitions."""
     producers = [
         Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "linger.ms": 5})
         for _ in range(PRODUCERS)
@@ -103,21 +103,3 @@ def produce(cluster: KafkaCluster, topic: str, records: int) -> float:
     if left:
         raise RuntimeError(f"{left} records were not acknowledged in {_PATIENCE_S:.0f} s")
     return perf_counter() - begun
-
-
-def consume(cluster: KafkaCluster, topic: str, partitions: int, records: int) -> float:
-    """Seconds from the first record to the last."""
-    consumer = Consumer(
-        {"bootstrap.servers": cluster.bootstrap, "group.id": "wide", "enable.auto.commit": False}
-    )
-    consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
-    seen = len(consumer.consume(1, timeout=_PATIENCE_S))
-    begun = perf_counter()
-    while seen < records:
-        got = consumer.consume(min(10_000, records - seen), timeout=_PATIENCE_S)
-        if not got:
-            raise RuntimeError(f"only {seen} of {records} records came back")
-        seen += len(got)
-    elapsed = perf_counter() - begun
-    consumer.close()
-    return elapsed
