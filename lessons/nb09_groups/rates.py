@@ -77,7 +77,7 @@ class Rates:
         width = (WIDTH - LEFT - RIGHT) / steps
         parts = [
             f'<text class="b" x="18" y="25">{self.title}</text>',
-            f'<text class="s" x="{LEFT + 80}" y="25">a letter: that worker closes</text>',
+            f'<text class="s" x="{LEFT + 96}" y="25">a letter: that worker closes</text>',
         ]
         for number, name in enumerate(self.noted):
             floor = TOP + number * (CURVE + GAP) + CURVE
