@@ -32,14 +32,15 @@ class Committed:
 class GroupBooks:
     """Of the classic protocol: `generation` is the last that got its assignment, `dynamic` its
     members without an instance id.  Of the consumer protocol: `heard` is the highest epoch that a
-    member has heard of, `epoch` is the group's, and `removed` has the epoch that
-    proves, to one that has heard of it, that a member's removal was stored.
+    member has heard of, `epoch` is the group's, `present` are its members by the broker that
+    has them, and `removed` has the epoch that proves, to one that has heard of it, that a member's
+    removal was stored.
     """
 
     generation: int = 0
     dynamic: list[str] = field(default_factory=list)
     heard: int = 0
-    present: list[str] = field(default_factory=list)
+    present: dict[int, list[str]] = field(default_factory=dict)
     epoch: int = 0
     removed: dict[str, int] = field(default_factory=dict)
     commits: dict[Place, list[Committed]] = field(default_factory=dict)

@@ -96,7 +96,11 @@ class GroupInvariants:
         replica = broker.replicas.partition(OFFSETS_TOPIC, index) if broker is not None else None
         if broker is None or replica is None or replica.leader_epoch != image.leader_epoch:
             return None
-        found = broker.groups.runtime.shards.get(index)
+        return self._shard_of(image.leader, index)
+
+    def _shard_of(self, node: int, index: int) -> GroupShard | None:
+        broker = self.cluster.nodes.get(node)
+        found = None if broker is None else broker.groups.runtime.shards.get(index)
         return None if found is None else found.state
 
     def _topic(self) -> TopicImage | None:
@@ -145,11 +149,12 @@ class GroupInvariants:
     def _group(self, node: int, fields: Plain) -> None:
         shard = self.shard(fields["group"])
         if shard is None or shard.log.host.node_id != node:
+            self._note_taken_back(node, fields["group"])
             return
         group = shard.group(fields["group"])
         if isinstance(group, ConsumerGroup):
             self._one_holder(group)
-            self._note_removed(group)
+            self._note_removed(node, group)
         elif isinstance(group, Group) and fields["state"] == GroupState.STABLE:
             self._generation_begins(shard, group, fields["generation"])
 
@@ -188,17 +193,31 @@ class GroupInvariants:
                         )
                     held[at] = member.id
 
-    def _note_removed(self, group: ConsumerGroup) -> None:
+    def _note_removed(self, node: int, group: ConsumerGroup) -> None:
         books = self._books(group.id)
         # A static member is replaced in the same epoch: hearing of that one proves nothing.
         proof = group.epoch if group.epoch > books.epoch else group.epoch + 1
         books.epoch = group.epoch
-        for member_id in books.present:
+        for member_id in books.present.get(node, ()):
             if member_id not in group.members:
                 books.removed[member_id] = proof
         for member_id in group.members:
             books.removed.pop(member_id, None)  # back under its own id
-        books.present = list(group.members)
+        books.present[node] = list(group.members)
+
+    def _note_taken_back(self, node: int, group_id: str) -> None:
+        """A former coordinator writes on, and its successor may have copied what it wrote."""
+        topic, books = self._topic(), self._books(group_id)
+        if topic is None:
+            return
+        shard = self._shard_of(node, partition_for(group_id, len(topic.partitions)))
+        group = None if shard is None else shard.group(group_id)
+        if isinstance(group, ConsumerGroup):
+            before = books.present.get(node, group.members)
+            for member_id in group.members:
+                if member_id not in before:
+                    books.removed.pop(member_id, None)
+            books.present[node] = list(group.members)
 
     def _loaded(self, node: int) -> None:
         """A new coordinator: it must know what its predecessor has answered."""
@@ -236,7 +255,7 @@ class GroupInvariants:
         books.removed = {
             each: at for each, at in books.removed.items() if each not in group.members
         }
-        books.present = list(group.members)
+        books.present[node] = list(group.members)
 
     # -- what members believe
 
@@ -248,8 +267,6 @@ class GroupInvariants:
         if kind == "joined" and not classic:
             books = self._books(group_id)
             books.heard = max(books.heard, fields["generation"])
-            if books.removed.get(fields["member"], books.heard) <= fields["generation"]:
-                books.removed.pop(fields["member"], None)  # back under its own id, and answered
         shard = self.shard(group_id)
         group = None if shard is None else shard.group(group_id)
         if group is None or membership.member_id not in group.members:
