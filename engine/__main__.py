@@ -29,8 +29,7 @@ from engine.storage.real_disk import RealDisk
 from engine.wire import uuids
 from engine.wire.errors import KafkaError
 
-FIRST_BROKER = 101
-CONTROLLER = 100
+FIRST_CONTROLLER, FIRST_BROKER = 100, 101
 READY_S = 30.0
 
 
@@ -39,6 +38,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="python -m engine", description="A Kafka cluster in one Python process."
     )
     parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
+    parser.add_argument("--controllers", type=int, default=1,
+                        help="100, 200, 300, …: a quorum of so many (default 1)")  # fmt: skip
     parser.add_argument(
         "--port", type=int, default=0, help="of the first broker; 0 takes free ones"
     )
@@ -54,6 +55,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if not 1 <= options.brokers <= 100:
         parser.error(f"--brokers {options.brokers}: give a number from 1 to 100")
+    if not 1 <= options.controllers <= 9:
+        parser.error(f"--controllers {options.controllers}: give a number from 1 to 9; 3 is usual")
+    if options.controllers > 1 and options.brokers > 99:
+        parser.error("controller 200 and broker 200 cannot both be: give --brokers up to 99")
     if not 0 <= options.port <= 65536 - options.brokers:
         parser.error(f"--port {options.port}: there are no ports up to {options.port} + brokers")
     for each in options.set:
@@ -72,7 +77,8 @@ def make_cluster(
     """
     ids = SystemRandom()
     brokers = tuple(range(FIRST_BROKER, FIRST_BROKER + options.brokers))
-    nodes = (CONTROLLER, *brokers)
+    controllers = tuple(FIRST_CONTROLLER * number for number in range(1, options.controllers + 1))
+    nodes = controllers + brokers
     disks: dict[int, Disk]
     folder = None
     if options.data is None:
@@ -83,7 +89,7 @@ def make_cluster(
         disks, cluster_id = {**folder.disks}, folder.cluster_id
     spec = ClusterSpec(
         brokers=brokers,
-        controller=CONTROLLER,
+        controllers=controllers,
         cluster_id=cluster_id,
         settings=dict(each.partition("=")[::2] for each in options.set),
         racks=dict(zip(brokers, filter(None, options.racks.split(",")), strict=False)),
@@ -125,7 +131,8 @@ def announce(path: Path, server: Server, control: ControlSocket) -> None:
     """Writes how to reach the back door, for our own user's eyes only."""
     addresses = {b: listener.port for b, listener in server.listeners.items()}
     content = {"ports": addresses, "control": control.port, "secret": control.secret,
-               "cluster_id": server.cluster.spec.cluster_id}  # fmt: skip
+               "cluster_id": server.cluster.spec.cluster_id,
+               "controllers": server.cluster.spec.controllers}  # fmt: skip
     draft = path.with_suffix(".new")
     draft.touch(mode=0o600)
     draft.write_text(json.dumps(content))

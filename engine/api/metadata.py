@@ -154,7 +154,7 @@ def _answer_missing(
         error = Errors.INVALID_TOPIC_EXCEPTION if illegal else Errors.UNKNOWN_TOPIC_OR_PARTITION
         answer.topics.append(Topic(error_code=error, name=name, is_internal=name in INTERNAL))
         if allowed and not illegal and broker.settings["auto.create.topics.enable"]:
-            broker.outbox.send(broker.controller_id, AutoCreation(name), _creation(broker, name))
+            broker.outbox.send(broker.controller.id, AutoCreation(name), _creation(broker, name))
 
 
 def _creation(broker: Broker, name: str) -> m.CreateTopicsRequest:

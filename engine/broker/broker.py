@@ -10,7 +10,7 @@ image, and the image gives each replica its role.  See docs/architecture.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -46,6 +46,7 @@ from engine.events import (
     Response,
     Token,
 )
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage
 from engine.metadata.records import MetadataRecord
 from engine.quotas.client_quotas import ClientQuotas
@@ -54,7 +55,12 @@ from engine.replication.log_cleaner import CleanerTimer
 from engine.replication.purgatory import PurgatoryTimer
 from engine.replication.questions import EpochQuestion, FetcherTimer, FetchRound, OffsetQuestion
 from engine.replication.remote_log_manager import RemoteLogTimer
-from engine.replication.replica_manager import BROKER_RESOURCE, PeriodicTimer, ReplicaManager
+from engine.replication.replica_manager import (
+    BROKER_RESOURCE,
+    OpeningTimer,
+    PeriodicTimer,
+    ReplicaManager,
+)
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage import checkpoints
@@ -64,12 +70,19 @@ from engine.wire.errors import Errors
 from engine.wire.framing import response_class
 from engine.wire.structures import Message, RequestMessage
 
-FORWARD_TIMEOUT_US = 30_000_000
+FORWARD_TIMEOUT_US, FORWARDED_FOR_US, FORWARD_RETRY_US = 30_000_000, 60_000_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardRound:
     """Token of a client's request that only the controller can answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardRetry:
+    """Rings when such a request is sent again, to the controller that is active by then."""
 
     number: int
 
@@ -104,6 +117,8 @@ class Forwarded:
     """The request as the controller got it: all of it, or without what this broker refused."""
     refused: Message | None
     """The answer to what this broker refused itself."""
+    until: int
+    """When this broker gives up looking for the active controller."""
 
 
 class Broker:
@@ -116,7 +131,7 @@ class Broker:
         disk: Disk,
         ids: Random,
         apis: Apis,
-        controller_id: int = 100,
+        controllers: Sequence[int] = (100,),
         cluster_id: str = "",
         rule: str = DEFAULT_RULE,
         before: tuple[str, ...] = (),
@@ -127,12 +142,12 @@ class Broker:
         self.disk = disk
         self.ids = ids
         self.apis = apis
-        self.controller_id = controller_id
+        self.controller = ActiveController(controllers)
         self.before = before
         self.outbox = Outbox()
         self.metadata = MetadataImage()
         self.replicas = ReplicaManager(
-            node_id, controller_id, settings, disk, self.outbox, self.metadata, ids, rule, tier
+            node_id, self.controller, settings, disk, self.outbox, self.metadata, ids, rule, tier
         )
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[OFFSETS_TOPIC] = self.groups
@@ -144,7 +159,7 @@ class Broker:
         previous_epoch = -1 if clean_epoch is None else clean_epoch
         self.lifecycle = Lifecycle(
             node_id,
-            controller_id,
+            self.controller,
             cluster_id,
             settings,
             self.outbox,
@@ -152,8 +167,10 @@ class Broker:
             ids,
             previous_epoch,
         )
-        self.metadata_fetcher = MetadataFetcher(node_id, controller_id, self.outbox, self.metadata)
-        self.producer_ids = ProducerIds(node_id, controller_id, self.outbox)
+        self.metadata_fetcher = MetadataFetcher(
+            node_id, self.controller, self.outbox, self.metadata
+        )
+        self.producer_ids = ProducerIds(node_id, self.controller, self.outbox)
         self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
         self.is_serving = False
         self.forwarded: dict[int, Forwarded] = {}
@@ -197,8 +214,12 @@ class Broker:
                 self.replicas.isr_changes.answered(now, body)
             case MetadataRound():
                 before = self.metadata.offset
-                for offset, record in self.metadata_fetcher.records(now, body):
-                    self._apply(now, offset, record)
+                records = self.metadata_fetcher.records(now, body)
+                if records is not None:
+                    for offset, record in records:
+                        self._apply(now, offset, record)
+                    self.replicas.open_new(now)
+                    self.metadata_fetcher.poll()
                 self._begin_serving(now)
                 if self.metadata.offset > before:
                     self.lifecycle.caught_up(now)
@@ -209,7 +230,7 @@ class Broker:
             case BlockRequest():
                 self.producer_ids.on_response(now, body)
             case ForwardRound(number):
-                self._relay(number, body)
+                self._relay(now, number, body)
             case OffsetsTopicCreation():
                 self.groups.topic_creation_answered(body)
             case VerificationRound(number):
@@ -230,12 +251,16 @@ class Broker:
                 self.replicas.fetchers.poll(now, leader)
             case AlterPartitionRetry():
                 self.replicas.isr_changes.send(now)
+            case OpeningTimer():
+                self.replicas.open_some(now)
             case PeriodicTimer(what):
                 self.replicas.do_periodically(now, what)
             case CleanerTimer(thread):
                 self.replicas.cleaner.on_timer(now, thread)
             case RemoteLogTimer():
                 self.replicas.remote.on_timer(now)
+            case ForwardRetry(number):
+                self._forward(number)
             case LifecycleTimer():
                 self.lifecycle.heartbeat(now)
             case MetadataTimer():
@@ -277,6 +302,7 @@ class Broker:
         for topic in tuple(self.metadata.topics.values()):
             for index, image in sorted(topic.partitions.items()):
                 self.replicas.partition_changed(now, topic.name, topic.id, index, image)
+        self.replicas.open_some(now, len(self.replicas.unopened))
 
     def _apply(self, now: int, offset: int, record: MetadataRecord) -> None:
         """Applies one metadata record: to the image first, then to what is hosted here."""
@@ -330,18 +356,30 @@ class Broker:
         """
         sent = request if without is None else replace(request, body=without)
         self.last_forwarded += 1
-        self.forwarded[self.last_forwarded] = Forwarded(request, sent, refused)
+        until = now + FORWARDED_FOR_US
+        self.forwarded[self.last_forwarded] = Forwarded(request, sent, refused, until)
+        self._forward(self.last_forwarded)
+
+    def _forward(self, number: int) -> None:
+        kept = self.forwarded[number]
         self.outbox.send(
-            self.controller_id,
-            ForwardRound(self.last_forwarded),
-            sent.body,
+            self.controller.id,
+            ForwardRound(number),
+            kept.sent.body,
             FORWARD_TIMEOUT_US,
-            Envelope(request.client_id, request.version),
+            Envelope(kept.request.client_id, kept.request.version),
         )
 
-    def _relay(self, number: int, body: Answered) -> None:
-        kept = self.forwarded.pop(number)
-        if not isinstance(body, Message):
+    def _relay(self, now: int, number: int, body: Answered) -> None:
+        """Hands the controller's answer on; asks again if that controller was not active."""
+        kept = self.forwarded[number]
+        refused = isinstance(body, m.EnvelopeResponse)
+        lost = body is None and self.controller.has_others
+        if (refused or lost) and now + FORWARD_RETRY_US < kept.until:
+            self.outbox.set_timer(ForwardRetry(number), now + FORWARD_RETRY_US)
+            return
+        del self.forwarded[number]
+        if isinstance(body, m.EnvelopeResponse) or not isinstance(body, Message):
             body = self.apis.refusal(kept.sent, Errors.REQUEST_TIMED_OUT)
             assert isinstance(body, response_class(kept.request.body))
         self.outbox.reply(kept.request, self.apis.fit(kept.request, body, kept.refused))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from random import Random
 
 from engine.events import Answered, Outbox
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.wire import messages as m
@@ -57,7 +58,7 @@ class Lifecycle:
     def __init__(
         self,
         node_id: int,
-        controller_id: int,
+        controller: ActiveController,
         cluster_id: str,
         settings: Settings,
         outbox: Outbox,
@@ -66,7 +67,7 @@ class Lifecycle:
         previous_epoch: int,
     ) -> None:
         self.node_id = node_id
-        self.controller_id = controller_id
+        self.controller = controller
         self.cluster_id = cluster_id
         self.settings = settings
         self.outbox = outbox
@@ -98,7 +99,7 @@ class Lifecycle:
             previous_broker_epoch=self.previous_epoch,
         )
         self.outbox.send(
-            self.controller_id, Registration(), body, REQUEST_TIMEOUT_US, connection=None
+            self.controller.id, Registration(), body, REQUEST_TIMEOUT_US, connection=None
         )
 
     def heartbeat(self, now: int) -> None:
@@ -113,7 +114,7 @@ class Lifecycle:
             want_fence=False,
             want_shut_down=self.leaving,
         )
-        self.outbox.send(self.controller_id, Heartbeat(), body, REQUEST_TIMEOUT_US, connection=None)
+        self.outbox.send(self.controller.id, Heartbeat(), body, REQUEST_TIMEOUT_US, connection=None)
 
     def caught_up(self, now: int) -> None:
         """Tells the controller at once that more metadata has been read, while fenced for that."""

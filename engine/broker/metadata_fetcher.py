@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.events import Answered, Outbox
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage
 from engine.metadata.records import METADATA_TOPIC_ID, MetadataRecord, decode_batches
 from engine.wire import messages as m
@@ -39,10 +40,10 @@ class MetadataFetcher:
     """Keeps one Fetch of the metadata log in flight."""
 
     def __init__(
-        self, node_id: int, controller_id: int, outbox: Outbox, metadata: MetadataImage
+        self, node_id: int, controller: ActiveController, outbox: Outbox, metadata: MetadataImage
     ) -> None:
         self.node_id = node_id
-        self.controller_id = controller_id
+        self.controller = controller
         self.outbox = outbox
         self.metadata = metadata
 
@@ -59,17 +60,23 @@ class MetadataFetcher:
             topics=[request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
         )
         self.outbox.send(
-            self.controller_id, MetadataRound(), body, TIMEOUT_US, connection="metadata"
+            self.controller.id, MetadataRound(), body, TIMEOUT_US, connection="metadata"
         )
 
-    def records(self, now: int, body: Answered) -> Iterator[tuple[int, MetadataRecord]]:
-        """The (offset, record) pairs of an answer, in order; the caller applies each."""
+    def records(self, now: int, body: Answered) -> Iterator[tuple[int, MetadataRecord]] | None:
+        """The (offset, record) pairs of an answer, in order: the caller applies each, then polls.
+
+        None if it is no answer; the next fetch is then a matter of time.
+        """
         responses = body.responses if isinstance(body, m.FetchResponse) else ()
         data = responses[0].partitions[0] if responses else None
-        if data is None or data.error_code != Errors.NONE:
+        told = None if data is None else data.current_leader
+        asked, refused = self.controller.id, data is None or data.error_code != Errors.NONE
+        known = told is not None and self.controller.leads(told.leader_id, told.leader_epoch)
+        if not known or (refused and self.controller.id == asked):
+            self.controller.try_next()
+        if data is None or refused:
             self.outbox.set_timer(MetadataTimer(), now + RETRY_US)
-            return
-        for offset, record in decode_batches(data.records or b""):
-            if offset >= self.metadata.offset:
-                yield offset, record
-        self.poll()
+            return None
+        begin = self.metadata.offset
+        return (each for each in decode_batches(data.records or b"") if each[0] >= begin)

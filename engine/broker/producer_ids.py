@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.events import Answered, Outbox, Request
+from engine.metadata.active_controller import ActiveController
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -29,9 +30,9 @@ class BlockTimer:
 class ProducerIds:
     """The broker's current block, `next_id` up to (not including) `block_end`."""
 
-    def __init__(self, node_id: int, controller_id: int, outbox: Outbox) -> None:
+    def __init__(self, node_id: int, controller: ActiveController, outbox: Outbox) -> None:
         self.node_id = node_id
-        self.controller_id = controller_id
+        self.controller = controller
         self.outbox = outbox
         self.broker_epoch = -1
         self.next_id = 0
@@ -67,7 +68,7 @@ class ProducerIds:
         """Asks the controller for a block."""
         self.asking = True
         body = m.AllocateProducerIdsRequest(broker_id=self.node_id, broker_epoch=self.broker_epoch)
-        self.outbox.send(self.controller_id, BlockRequest(), body)
+        self.outbox.send(self.controller.id, BlockRequest(), body)
 
     def on_response(self, now: int, body: Answered) -> None:
         answer = m.AllocateProducerIdsResponse

@@ -48,6 +48,7 @@ from engine.cluster.items import (
 from engine.cluster.network import Carriage, Latency, Network, NoLatency
 from engine.cluster.processes import KILLED, STOPPED, Node, Processes
 from engine.cluster.spec import ClusterSpec
+from engine.control.controller import Controller
 from engine.events import (
     AnyRequest,
     CancelTimer,
@@ -115,6 +116,13 @@ class Cluster:
     def network(self) -> Network:
         """The links between the nodes."""
         return self.calls.network
+
+    @property
+    def controller(self) -> Controller | None:
+        """The active one: of those that take themselves for it, that of the latest epoch."""
+        nodes = (self.nodes.get(each) for each in self.spec.controllers)
+        active = [each for each in nodes if each is not None and each.is_active]
+        return max(active, key=lambda each: each.replica.state.epoch, default=None)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""
@@ -283,8 +291,8 @@ class Cluster:
     # -- what is done to processes
 
     def boot(self) -> None:
-        """Starts the controller and every broker."""
-        for node_id in (self.spec.controller, *self.spec.brokers):
+        """Starts the controllers and every broker."""
+        for node_id in self.spec.nodes:
             self.start(node_id)
 
     def add(self, node_id: str, node: Node) -> None:
@@ -330,10 +338,7 @@ class Cluster:
         if node is None:
             return
         self.note(f"{_HERE}.stop", node_id, "stopping", "leaderships move away first")
-        if isinstance(node, Broker):
-            self.carry_out(node_id, node.stop(self.processes.clock_of(self.now, node_id)))
-        else:
-            self.halt(node_id)
+        self.carry_out(node_id, node.stop(self.processes.clock_of(self.now, node_id)))
 
     def halt(self, node_id: NodeId) -> None:
         """Closes the files of a node that has left, and ends its process."""

@@ -33,7 +33,7 @@ def cut_one_way(cluster: Cluster, a: NodeId, b: NodeId) -> None:
 
 def isolate(cluster: Cluster, node_id: int) -> None:
     """Cuts a node off from every other node; clients still reach it."""
-    for other in (cluster.spec.controller, *cluster.spec.brokers):
+    for other in cluster.spec.nodes:
         if other != node_id:
             cut(cluster, node_id, other)
 

@@ -37,7 +37,8 @@ DAMAGED = "(damaged)"
 
 def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
     """The present state; `values` adds the record values of each log's last `tail` offsets."""
-    controller_id, image = cluster.spec.controller, newest_image(cluster)
+    active, image = cluster.controller, newest_image(cluster)
+    controller_id = cluster.spec.controller if active is None else active.node_id
     return {
         "time_us": cluster.now,
         "controller": {
@@ -60,10 +61,9 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
 
 
 def newest_image(cluster: Cluster) -> MetadataImage | None:
-    """The controller's image; while it is away, that of the best-informed broker."""
-    if cluster.spec.controller in cluster.nodes:
-        found: MetadataImage = cluster.nodes[cluster.spec.controller].image
-        return found
+    """The active controller's image; while there is none, that of the best-informed broker."""
+    if cluster.controller is not None:
+        return cluster.controller.image
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 

@@ -27,7 +27,7 @@ class ClusterSpec:
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
-    controller: int = 100
+    controllers: tuple[int, ...] = (100,)
     cluster_id: str = "kafka-inside-out-00001"
     settings: Mapping[str, Any] = field(default_factory=dict)
     racks: Mapping[int, str] = field(default_factory=dict)
@@ -38,6 +38,16 @@ class ClusterSpec:
     before: tuple[str, ...] = ()
     features: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def controller(self) -> int:
+        """The first one, which is active if there is no other."""
+        return self.controllers[0]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Controllers, then brokers."""
+        return self.controllers + self.brokers
+
 
 def make_node(
     spec: ClusterSpec, node_id: int, incarnation: int, disk: Disk, tier: Disk | None = None
@@ -45,9 +55,10 @@ def make_node(
     """Makes a node that starts on `disk`; each incarnation draws other random ids."""
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
     settings = Settings(spec.settings)
-    if node_id == spec.controller:
+    if node_id in spec.controllers:
         levels = {**past.feature_levels(spec.before), **spec.features}
-        return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels)
+        return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels,
+                          spec.controllers)  # fmt: skip
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {
         "broker.id": node_id,
@@ -56,5 +67,5 @@ def make_node(
     }
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
-    return Broker(node_id, settings.extended(own), disk, ids, APIS, spec.controller,
+    return Broker(node_id, settings.extended(own), disk, ids, APIS, spec.controllers,
                   spec.cluster_id, spec.rule, spec.before, tier)  # fmt: skip

@@ -1,24 +1,29 @@
-"""The controller: the one node that decides, and writes down what it decided.
+"""A controller: the active one decides, and writes down what it decided.
 
     Request --> a rule of this package --> Decision: records, answer, story
                 records --> appended to the metadata log, applied to the state at once
-                        --> flushed --> committed: the answer goes out, brokers fetch them
+                        --> committed: the answer goes out, brokers fetch them
 
 Every rule is a function from the state and a request to a decision (`state.Decision`);
 this module only routes.  An answer waits until everything appended before it is
 committed, even if it brings no records itself: it may depend on a decision that a power
-loss could still undo.
+loss, or another leader of the quorum, could still undo.
+
+Which controller is active, the quorum decides (engine/quorum).  The others apply what is committed,
+and refuse requests.  A controller that is deposed goes back to what is committed, and refuses what
+it has not answered: the broker asks the next one.
 
 Timers: one per broker session, moved along lazily; one each for the two periodic
 elections; one per fetch that waits.  None looks at partitions one by one.
-Source: QuorumController of Kafka 4.3.1.  Simplified: one controller instead of a quorum,
-no snapshots, no metadata transactions, no ACLs, no reassignment yet.
+Source: QuorumController of Kafka 4.3.1.  Simplified: no snapshots, no metadata transactions, no
+NoOpRecord, no ACLs, no reassignment yet; the only voter is active at once; a leader that resigns is
+not active any more (in Kafka until its next append).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -30,17 +35,31 @@ from engine.control import (
     elections,
     feature_levels,
     producer_ids,
-    quorum,
     topics,
 )
-from engine.control.metadata_fetches import MetadataFetches, MetadataFetchTimer, is_fetch
-from engine.control.metadata_log import MetadataLog
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
-from engine.events import AnyRequest, Effect, Event, Expired, Flushed, Outbox, Request, Token
+from engine.events import (
+    AnyRequest,
+    Effect,
+    Event,
+    Expired,
+    Flushed,
+    Outbox,
+    Reply,
+    Request,
+    Response,
+    Token,
+)
 from engine.metadata import features
 from engine.metadata.image import MetadataImage
 from engine.plain import Plain
+from engine.quorum.describe import describe
+from engine.quorum.election_state import NONE
+from engine.quorum.fetches import FetchWait
+from engine.quorum.raft_log import RaftLog
+from engine.quorum.replica import RAFT_REQUESTS, RaftCall, RaftTimer, Replica
+from engine.quorum.roles import Role
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
 from engine.settings import Settings
 from engine.storage.disk import Disk
@@ -74,8 +93,9 @@ class ElectionTimer:
 class Controller:
     """Controller `node_id` on `disk`; `ids` is its only source of randomness.
 
-    With a `cluster_id`, brokers of other clusters are refused.  `levels` are the features
-    that a new cluster starts with; a log that exists keeps its own.
+    `voters` are the ids of all controllers, alone if there are no others.  With a `cluster_id`,
+    brokers of other clusters are refused.  `levels` are the features that a new cluster starts
+    with; a log that exists keeps its own.
     """
 
     def __init__(
@@ -87,37 +107,84 @@ class Controller:
         refusal: Callable[[AnyRequest, Errors, str | None], Message],
         cluster_id: str = "",
         levels: Mapping[str, int] | None = None,
+        voters: Sequence[int] = (),
     ) -> None:
         self.node_id = node_id
+        self.settings = settings
         self.disk = disk
         self.ids = ids
         self.refusal = refusal
         self.cluster_id = cluster_id
         self.levels = {**features.FINALISED, **(levels or {})}
         self.outbox = Outbox()
-        self.state = ControlState(node_id, settings)
-        self.sessions = Sessions(settings["broker.session.timeout.ms"] * 1000)
-        self.mutations = MutationQuotas(settings, self.state.image)
         self.unanswered: deque[tuple[int, AnyRequest, Message | None]] = deque()
-        self.log: MetadataLog
-        self.fetches: MetadataFetches
+        self.replica = Replica(
+            node_id, voters or (node_id,), cluster_id, settings, disk, self.outbox, ids, self
+        )
+        self.is_active = self.is_stopping = False
+        self._forget()
+
+    def _forget(self) -> None:
+        """Knows nothing: neither the log's records nor the brokers' sessions."""
+        self.state = ControlState(self.node_id, self.settings)
+        self.sessions = Sessions(self.settings["broker.session.timeout.ms"] * 1000)
+        self.mutations = MutationQuotas(self.settings, self.state.image)
 
     @property
     def image(self) -> MetadataImage:
-        """All that has been decided, committed or not."""
+        """Of the active controller all that has been decided, committed or not."""
         return self.state.image
 
+    @property
+    def log(self) -> RaftLog:
+        return self.replica.log
+
     def start(self, now: int) -> list[Effect]:
-        """Reads the log, opens an epoch, and gives every broker a fresh session."""
-        self.log = MetadataLog(self.disk, self.outbox, now)
-        self.fetches = MetadataFetches(self.node_id, self.log, self.outbox)
-        for offset, record in self.log.replay():
-            self.state.apply(offset, record)
-        self.state.apply(*self.log.begin_epoch(self.node_id, now))
-        self.outbox.trace(
-            "control.controller.Controller.start", "controller", "", "the only voter won",
-            leader=self.node_id, epoch=self.log.epoch,
-        )  # fmt: skip
+        """Takes its place in the quorum; the only voter is active at once."""
+        self.replica.start(now)
+        return self.outbox.drain()
+
+    def stop(self, now: int) -> list[Effect]:
+        """Begins a clean stop, which ends with a Halt effect; a leader first lets others elect."""
+        self.is_stopping = True
+        if self.replica.state.is_leader and not self.replica.is_alone:
+            self.replica.resign(now, "it stops")
+            self.replica.poll(now)
+        self._halt_if_done()
+        return self.outbox.drain()
+
+    def _halt_if_done(self) -> None:
+        if self.is_stopping and self.replica.state.role is not Role.RESIGNED:
+            self.outbox.halt()
+
+    def step(self, now: int, event: Event) -> list[Effect]:
+        try:
+            self.replica.poll(now)
+            match event:
+                case Request():
+                    self._on_request(now, event)
+                case Response(_, RaftCall() as call, body):
+                    self.replica.answered(now, call, body)
+                case Flushed():
+                    self.replica.flushed(now)
+                case Expired():
+                    self._on_timer(now, event.token)
+        except KafkaError as error:
+            rule = "control.controller.Controller.step"
+            self.outbox.trace(rule, "log-failed", "", error.message)
+        self._halt_if_done()
+        return self.outbox.drain()
+
+    def close(self) -> None:
+        """Flushes and closes the log."""
+        self.replica.close()
+
+    # -- what the quorum says
+
+    def leads(self, now: int) -> None:
+        """Active from now on: every broker in service has a full session to report in."""
+        self._apply(self.log.end_offset)
+        self.is_active = True
         if not self.image.features:
             min_in_sync = self.state.settings["min.insync.replicas"]
             self._append(
@@ -128,31 +195,41 @@ class Controller:
             self._watch(broker_id)
         self._set_periodic(now, ELECT_PREFERRED)
         self._set_periodic(now, ELECT_UNCLEAN)
-        return self.outbox.drain()
 
-    def step(self, now: int, event: Event) -> list[Effect]:
-        match event:
-            case Request():
-                self._on_request(now, event)
-            case Flushed():
-                self._on_flushed()
-            case Expired():
-                try:
-                    self._on_timer(now, event.token)
-                except KafkaError as error:
-                    rule = "control.controller.Controller.step"
-                    self.outbox.trace(rule, "log-failed", "", error.message)
-        return self.outbox.drain()
+    def follows(self, now: int) -> None:
+        """Deposed: what is not committed may be lost, and is forgotten."""
+        self.is_active = False
+        while self.unanswered:
+            _, request, _ = self.unanswered.popleft()
+            self._refuse(request)
+        self.sessions.by_broker.clear()
+        if self.image.offset > self.log.high_watermark:
+            self._forget()
+            self._apply(self.log.high_watermark)
 
-    def close(self) -> None:
-        """Flushes and closes the log."""
-        self.log.close()
+    def committed(self, now: int) -> None:
+        """What waited for the high watermark is answered, or applied."""
+        if not self.is_active:
+            self._apply(self.log.high_watermark)
+        while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
+            _, request, answer = self.unanswered.popleft()
+            self.outbox.reply(request, answer)
+
+    def _apply(self, limit: int) -> None:
+        for offset, record in self.log.records(self.image.offset, limit):
+            self.state.apply(offset, record)
 
     # -- requests
 
     def _on_request(self, now: int, request: AnyRequest) -> None:
-        if is_fetch(request):
-            self.fetches.fetch(now, request)
+        if isinstance(request.body, RAFT_REQUESTS):
+            self.replica.requested(now, request)
+            return
+        if not self.is_active:
+            if isinstance(request.body, m.DescribeQuorumRequest) and request.envelope is None:
+                self.outbox.reply(request, describe(self.replica, now, request.body))
+            else:
+                self._refuse(request)
             return
         quota = self.mutations.of(now, request)
         try:
@@ -201,7 +278,7 @@ class Controller:
             case m.UpdateFeaturesRequest():
                 return feature_levels.update(self.state, body)
             case m.DescribeQuorumRequest():
-                return Decision(quorum.describe(self.log, self.fetches, now, body))
+                return Decision(describe(self.replica, now, body))
             case m.ListPartitionReassignmentsRequest():
                 return Decision(m.ListPartitionReassignmentsResponse(error_message=None))
             case _:
@@ -215,7 +292,7 @@ class Controller:
         again: this decision is dropped, with its story, and so is every later one.
         """
         if decision.records:
-            for offset, record in self.log.append(decision.records, now):
+            for offset, record in self.replica.append(now, decision.records):
                 self.state.apply(offset, record)
         self.outbox.effects.extend(decision.story)
 
@@ -226,22 +303,29 @@ class Controller:
         else:
             self.unanswered.append((self.log.end_offset, request, answer))
 
-    def _on_flushed(self) -> None:
-        self.log.flushed()
-        while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
-            _, request, answer = self.unanswered.popleft()
-            self.outbox.reply(request, answer)
-        self.fetches.committed()
+    def _refuse(self, request: AnyRequest) -> None:
+        """Names the leader; a broker that forwarded a client's request asks that one."""
+        leader = self.replica.state.leader
+        known = leader not in (NONE, self.node_id)
+        if request.envelope is not None:
+            refused = m.EnvelopeResponse(error_code=Errors.NOT_CONTROLLER)
+            self.outbox.effects.append(Reply(request.source, request.token, 0, refused, request))
+            return
+        named = f"The active controller appears to be node {leader}."
+        text = named if known else "No controller appears to be active."
+        self.outbox.reply(request, self.refusal(request, Errors.NOT_CONTROLLER, text))
 
     # -- timers
 
     def _on_timer(self, now: int, token: Token) -> None:
         match token:
-            case MetadataFetchTimer(number):
-                self.fetches.expired(number)
-            case SessionTimer(broker_id):
+            case RaftTimer():
+                self.replica.expired(now)
+            case FetchWait(number):
+                self.replica.fetches.expired(number)
+            case SessionTimer(broker_id) if self.is_active:
                 self._check_session(now, broker_id)
-            case ElectionTimer(which):
+            case ElectionTimer(which) if self.is_active:
                 self._elect(now, which)
 
     def _watch(self, broker_id: int) -> None:
@@ -291,7 +375,7 @@ class Controller:
         image = self.image
         return {
             "id": self.node_id,
-            "epoch": self.log.epoch,
+            "epoch": self.replica.state.epoch,
             "metadata_offset": self.log.end_offset,
             "high_watermark": self.log.high_watermark,
             "features": dict(image.features),

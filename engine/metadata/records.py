@@ -85,11 +85,21 @@ def encode_batch(records: Sequence[m.Message], timestamp_ms: int) -> bytes:
     return batch.encode([Record(0, timestamp_ms, None, encode_record(each)) for each in records])
 
 
-def encode_leader_change(node_id: int, epoch: int, base_offset: int, timestamp_ms: int) -> bytes:
-    """The control batch that opens a term; the only voter has voted for itself."""
-    voter = m.LeaderChangeMessage.Voter(voter_id=node_id)
+def encode_leader_change(
+    leader: int,
+    voters: Sequence[int],
+    granted_by: Sequence[int],
+    epoch: int,
+    base_offset: int,
+    timestamp_ms: int,
+) -> bytes:
+    """The control batch that opens a term."""
+    voter = m.LeaderChangeMessage.Voter
     message = m.LeaderChangeMessage(
-        version=0, leader_id=node_id, voters=[voter], granting_voters=[voter]
+        version=0,
+        leader_id=leader,
+        voters=[voter(voter_id=each) for each in voters],
+        granting_voters=[voter(voter_id=each) for each in granted_by],
     )
     return control.quorum(
         control.ControlType.LEADER_CHANGE,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.events import Answered, Outbox
+from engine.metadata.active_controller import ActiveController
 from engine.replication.purgatory import Purgatory
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -44,10 +45,10 @@ class AlterPartitionQueue:
     """Pending proposals by partition key, in the order they came up."""
 
     def __init__(
-        self, node_id: int, controller_id: int, outbox: Outbox, purgatory: Purgatory
+        self, node_id: int, controller: ActiveController, outbox: Outbox, purgatory: Purgatory
     ) -> None:
         self.node_id = node_id
-        self.controller_id = controller_id
+        self.controller = controller
         self.outbox = outbox
         self.purgatory = purgatory
         self.broker_epoch = -1
@@ -81,7 +82,7 @@ class AlterPartitionQueue:
             ],
         )
         self.outbox.send(
-            self.controller_id, AlterPartitionRound(), body, connection="alter-partition"
+            self.controller.id, AlterPartitionRound(), body, connection="alter-partition"
         )
 
     def _change(self, partition: Partition) -> m.AlterPartitionRequest.PartitionData:

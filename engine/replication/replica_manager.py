@@ -6,6 +6,10 @@ applied here at once, one by one, so that no role change is skipped.
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
                                                \\-> follower: one of the Fetchers
 
+New replicas are opened when all records of an answer are applied.  Files take time: of many
+replicas a few are opened at once, and clients get their turn in between.  Until a replica is open,
+this broker is not its leader for anyone who asks, as in Kafka.
+
 Files are the LogDirectory's, compaction is the LogCleaner's, the tier the RemoteLogManager's.
 Timers: ISR checks every replica.lag.time.max.ms / 2, the checkpoints, retention, idle producers.
 Simplified: one log directory; a moved replica is deleted at once.
@@ -15,9 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from random import Random
 
 from engine.events import Outbox, Stored
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
 from engine.replication.alter_partition import AlterPartitionQueue
@@ -38,6 +44,10 @@ from engine.storage.log_config import LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+OPENED_AT_ONCE = 64
+PAUSE_US = 1_000
+"""So many new replicas are opened at once, and so long after them the next ones."""
+
 Key = tuple[str, int]
 
 
@@ -48,13 +58,18 @@ class PeriodicTimer:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class OpeningTimer:
+    """Rings when the next new replicas are opened."""
+
+
 class ReplicaManager:
     """The replicas of broker `node_id`; `rule` is the name of a truncation rule."""
 
     def __init__(
         self,
         node_id: int,
-        controller_id: int,
+        controller: ActiveController,
         settings: Settings,
         disk: Disk,
         outbox: Outbox,
@@ -72,13 +87,15 @@ class ReplicaManager:
         self.directory = log_directory.LogDirectory(disk, outbox)
         self.hosted = HostedPartitions(metadata)
         self.partitions = self.hosted.partitions
+        self.unopened: dict[Key, bytes] = {}  # new replicas, and their topic's id
+        self.is_opening = False
         self.cleaner = LogCleaner(settings, outbox, self.partitions, self.directory)
         self.remote = RemoteLogManager(node_id, settings, outbox, self.partitions, tier, ids)
         self.broker_epoch = -1
         self.sessions = FetchSessions(settings["max.incremental.fetch.session.cache.slots"], ids)
         self.purgatory = Purgatory(outbox, self.sessions)
         self.fetchers = Fetchers(node_id, settings, outbox, self.purgatory)
-        self.isr_changes = AlterPartitionQueue(node_id, controller_id, outbox, self.purgatory)
+        self.isr_changes = AlterPartitionQueue(node_id, controller, outbox, self.purgatory)
         self.coordinators: dict[str, Coordinator] = {}
         self.configs: dict[str, TopicConfig] = {}
 
@@ -136,20 +153,45 @@ class ReplicaManager:
     ) -> None:
         """Takes over a partition's new state: hosts, leads, follows or releases it."""
         key = (topic, index)
-        if self.node_id not in image.replicas:
-            if key in self.partitions:
-                self.topic_deleted(now, topic, [index])
-            return
         partition = self.partitions.get(key)
-        if partition is None:
-            partition = self.partitions[key] = self._open(now, topic, topic_id, index)
+        if self.node_id not in image.replicas:
+            if partition is not None or key in self.unopened:
+                self.topic_deleted(now, topic, [index])
+        elif partition is None:
+            self.unopened[key] = topic_id
+        else:
+            self._update(now, partition, image)
+
+    def open_new(self, now: int) -> None:
+        """Opens the new replicas; if they are many, first those who wait get their answers."""
+        if len(self.unopened) <= OPENED_AT_ONCE:
+            self.open_some(now)
+        elif not self.is_opening:
+            self._open_later(now)
+
+    def open_some(self, now: int, at_once: int = OPENED_AT_ONCE) -> None:
+        """Opens the next new replicas in the state that the image has by now."""
+        self.is_opening = False
+        for key in list(islice(self.unopened, at_once)):
+            topic_id = self.unopened.pop(key)
+            image = self.metadata.topics[topic_id].partitions[key[1]]
+            partition = self.partitions[key] = self._open(now, *key, topic_id)
+            self._update(now, partition, image)
+        if self.unopened:
+            self._open_later(now)
+
+    def _open_later(self, now: int) -> None:
+        self.is_opening = True
+        self.outbox.set_timer(OpeningTimer(), now + PAUSE_US)
+
+    def _update(self, now: int, partition: Partition, image: PartitionImage) -> None:
         was_leader = partition.is_leader
         if partition.update(now, image):
             self.fetchers.assign(now, partition, self.rule)
             self._tell_coordinators(now, partition, was_leader)
         self.purgatory.check(now, partition.key)
 
-    def _open(self, now: int, topic: str, topic_id: bytes, index: int) -> Partition:
+    def _open(self, now: int, topic: str, index: int, topic_id: bytes) -> Partition:
         config = self._log_config(topic)
         log = self.directory.open(now, (topic, index), topic_id, config)
         partition = Partition(
@@ -182,6 +224,7 @@ class ReplicaManager:
         """Removes the topic's replicas and their files."""
         self.configs.pop(topic, None)
         for index in indexes:
+            self.unopened.pop((topic, index), None)
             partition = self.partitions.pop((topic, index), None)
             if partition is None:
                 continue

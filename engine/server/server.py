@@ -113,14 +113,21 @@ class Server:
             listener.socket.close()
 
     async def shut_down(self, patience_s: float = 10.0) -> None:
-        """Stops every node cleanly, brokers first, then closes."""
+        """Stops every node cleanly, brokers first and the active controller last, then closes."""
         for broker_id in self.cluster.spec.brokers:
             self.stop(broker_id)
         await self.wait(
             lambda: not any(b in self.cluster.nodes for b in self.listeners), patience_s
         )
-        self.stop(self.cluster.spec.controller)
+        controllers = self.cluster.spec.controllers
+        for controller_id in sorted(controllers, key=self._is_active):
+            self.stop(controller_id)
+        await self.wait(lambda: not any(c in self.cluster.nodes for c in controllers), patience_s)
         self.close()
+
+    def _is_active(self, controller_id: int) -> bool:
+        controller = self.cluster.nodes.get(controller_id)
+        return controller is not None and controller.is_active
 
     async def wait(self, condition: Callable[[], bool], patience_s: float) -> bool:
         """Waits until a condition holds; False if it does not in time."""

@@ -222,6 +222,49 @@ class ApiVersionsRequest(RequestMessage[ApiVersionsResponse]):
     client_software_version: str = ""
 
 
+class BeginQuorumEpochResponse(Message):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[BeginQuorumEpochResponse.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        error_code: int = 0
+        leader_id: int = 0
+        leader_epoch: int = 0
+
+    class NodeEndpoint(Structure):
+        node_id: int = 0
+        host: str = ""
+        port: int = 0
+
+    error_code: int = 0
+    topics: list[BeginQuorumEpochResponse.TopicData] = ...
+    node_endpoints: list[BeginQuorumEpochResponse.NodeEndpoint] = ...
+
+
+class BeginQuorumEpochRequest(RequestMessage[BeginQuorumEpochResponse]):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[BeginQuorumEpochRequest.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        voter_directory_id: bytes = ...
+        leader_id: int = 0
+        leader_epoch: int = 0
+
+    class LeaderEndpoint(Structure):
+        name: str = ""
+        host: str = ""
+        port: int = 0
+
+    cluster_id: str | None = None
+    voter_id: int = -1
+    topics: list[BeginQuorumEpochRequest.TopicData] = ...
+    leader_endpoints: list[BeginQuorumEpochRequest.LeaderEndpoint] = ...
+
+
 class BrokerHeartbeatResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0
@@ -793,6 +836,53 @@ class ElectLeadersRequest(RequestMessage[ElectLeadersResponse]):
     timeout_ms: int = 60000
 
 
+class EndQuorumEpochResponse(Message):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[EndQuorumEpochResponse.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        error_code: int = 0
+        leader_id: int = 0
+        leader_epoch: int = 0
+
+    class NodeEndpoint(Structure):
+        node_id: int = 0
+        host: str = ""
+        port: int = 0
+
+    error_code: int = 0
+    topics: list[EndQuorumEpochResponse.TopicData] = ...
+    node_endpoints: list[EndQuorumEpochResponse.NodeEndpoint] = ...
+
+
+class EndQuorumEpochRequest(RequestMessage[EndQuorumEpochResponse]):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[EndQuorumEpochRequest.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        leader_id: int = 0
+        leader_epoch: int = 0
+        preferred_successors: Sequence[int] = ...
+        preferred_candidates: list[EndQuorumEpochRequest.ReplicaInfo] = ...
+
+    class ReplicaInfo(Structure):
+        candidate_id: int = 0
+        candidate_directory_id: bytes = ...
+
+    class LeaderEndpoint(Structure):
+        name: str = ""
+        host: str = ""
+        port: int = 0
+
+    cluster_id: str | None = None
+    topics: list[EndQuorumEpochRequest.TopicData] = ...
+    leader_endpoints: list[EndQuorumEpochRequest.LeaderEndpoint] = ...
+
+
 class EndTxnResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0
@@ -805,6 +895,17 @@ class EndTxnRequest(RequestMessage[EndTxnResponse]):
     producer_id: int = 0
     producer_epoch: int = 0
     committed: bool = False
+
+
+class EnvelopeResponse(Message):
+    response_data: bytes | None = None
+    error_code: int = 0
+
+
+class EnvelopeRequest(RequestMessage[EnvelopeResponse]):
+    request_data: bytes = ...
+    request_principal: bytes | None = ...
+    client_host_address: bytes = ...
 
 
 class FetchResponse(Message):
@@ -1465,6 +1566,48 @@ class UpdateFeaturesRequest(RequestMessage[UpdateFeaturesResponse]):
     timeout_ms: int = 60000
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = ...
     validate_only: bool = False
+
+
+class VoteResponse(Message):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[VoteResponse.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        error_code: int = 0
+        leader_id: int = 0
+        leader_epoch: int = 0
+        vote_granted: bool = False
+
+    class NodeEndpoint(Structure):
+        node_id: int = 0
+        host: str = ""
+        port: int = 0
+
+    error_code: int = 0
+    topics: list[VoteResponse.TopicData] = ...
+    node_endpoints: list[VoteResponse.NodeEndpoint] = ...
+
+
+class VoteRequest(RequestMessage[VoteResponse]):
+    class TopicData(Structure):
+        topic_name: str = ""
+        partitions: list[VoteRequest.PartitionData] = ...
+
+    class PartitionData(Structure):
+        partition_index: int = 0
+        replica_epoch: int = 0
+        replica_id: int = 0
+        replica_directory_id: bytes = ...
+        voter_directory_id: bytes = ...
+        last_offset_epoch: int = 0
+        last_offset: int = 0
+        pre_vote: bool = False
+
+    cluster_id: str | None = None
+    voter_id: int = -1
+    topics: list[VoteRequest.TopicData] = ...
 
 
 class WriteTxnMarkersResponse(Message):

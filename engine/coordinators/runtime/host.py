@@ -11,6 +11,7 @@ from random import Random
 from typing import Protocol
 
 from engine.events import Outbox, Stored
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage
 from engine.settings import Settings
 from engine.wire.errors import Errors
@@ -73,7 +74,7 @@ class Host(Protocol):
     def node_id(self) -> int: ...
 
     @property
-    def controller_id(self) -> int: ...
+    def controller(self) -> ActiveController: ...
 
     @property
     def outbox(self) -> Outbox: ...

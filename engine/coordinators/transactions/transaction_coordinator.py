@@ -104,7 +104,7 @@ class TransactionCoordinator:
         if TRANSACTIONS_TOPIC not in self.host.metadata.topic_ids and not self.creating_topic:
             self.creating_topic = True
             self.outbox.send(
-                self.host.controller_id,
+                self.host.controller.id,
                 TransactionsTopicCreation(),
                 creation_request(self.host.settings),
                 _CREATION_TIMEOUT_US,

@@ -18,6 +18,8 @@ from engine.sim.campaign.play import Outcome, play
 from engine.sim.campaign.schedules import Setup, draw
 
 ELECTIONS_MIN, TRUNCATIONS_MIN = 0.90, 0.30
+TAKEOVERS_MIN, METADATA_CUTS_MIN = 0.95, 0.30
+"""In schedules with several controllers: another one took over, one cut its log."""
 REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN = 0.80, 0.40, 0.50
 """In schedules with groups: a second assignment, a session over, another coordinator."""
 SEARCH_SEEDS = 120
@@ -30,10 +32,14 @@ coordinator, a pass of the cleaner, the topic deleted and made again."""
 
 
 def run_one(
-    seed: int, light: bool = False, groups: bool = False, transactions: bool = False
+    seed: int,
+    light: bool = False,
+    groups: bool = False,
+    transactions: bool = False,
+    controllers: int = 1,
 ) -> Outcome:
     """One schedule from its seed to its end."""
-    return play(draw(seed, light, groups, transactions))
+    return play(draw(seed, light, groups, transactions, controllers))
 
 
 def outcomes(
@@ -42,9 +48,12 @@ def outcomes(
     light: bool = False,
     groups: bool = False,
     transactions: bool = False,
+    controllers: int = 1,
 ) -> Iterator[Outcome]:
     """The outcome of each seed, in the order of the seeds for any number of jobs."""
-    work = partial(run_one, light=light, groups=groups, transactions=transactions)
+    work = partial(
+        run_one, light=light, groups=groups, transactions=transactions, controllers=controllers
+    )
     if jobs == 1:
         yield from map(work, seeds)
         return
@@ -74,6 +83,11 @@ def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
     ]
     lines += [_failure(outcome, light) for outcome in broken]
     good = not broken and elected >= ELECTIONS_MIN and truncated >= TRUNCATIONS_MIN
+    several = [outcome for outcome in results if outcome.setup.controllers > 1]
+    if several:
+        told, enough = _controllers(several)
+        lines.insert(3, told)
+        good = good and enough
     with_groups = [outcome for outcome in results if outcome.setup.groups]
     if with_groups:
         told, enough = _groups(with_groups)
@@ -85,6 +99,20 @@ def report(results: list[Outcome], light: bool = False) -> tuple[str, bool]:
         lines.insert(3, told)
         good = good and enough
     return "\n".join(lines), good
+
+
+def _controllers(results: list[Outcome]) -> tuple[str, bool]:
+    """What happened in the quorum, and whether it was enough."""
+    count = len(results)
+    taken = sum(each.takeovers > 0 for each in results) / count
+    cut = sum(each.metadata_cuts > 0 for each in results) / count
+    told = (
+        f"controllers: {sum(each.takeovers for each in results)} took over, "
+        f"{sum(each.metadata_cuts for each in results)} cut their log; of the schedules, another "
+        f"controller in {taken:.0%} (at least {TAKEOVERS_MIN:.0%}), a log cut in {cut:.0%} "
+        f"({METADATA_CUTS_MIN:.0%})"
+    )
+    return told, taken >= TAKEOVERS_MIN and cut >= METADATA_CUTS_MIN
 
 
 def _transactions(results: list[Outcome]) -> tuple[str, bool]:
@@ -143,7 +171,9 @@ def _groups(results: list[Outcome]) -> tuple[str, bool]:
 
 def _options(light: bool, setup: Setup) -> str:
     with_tills = setup.tills is not None
-    return " --light" * light + " --groups" * bool(setup.groups) + " --transactions" * with_tills
+    several = f" --controllers {setup.controllers}" if setup.controllers > 1 else ""
+    kinds = " --light" * light + " --groups" * bool(setup.groups) + " --transactions" * with_tills
+    return kinds + several
 
 
 def _faults(results: list[Outcome]) -> str:

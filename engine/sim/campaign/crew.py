@@ -66,6 +66,9 @@ class Crew:
         peer: NodeId = self._target(number + 1, "other")
         if kind in MESSAGE_KINDS:
             peer = (peer, PRODUCER, CONSUMER, self.world.cluster.spec.controller)[number % 4]
+        if target in ("controller", "standby"):
+            others = [each for each in self.world.cluster.spec.controllers if each != broker]
+            peer = others[number % len(others)] if others else peer
         readers = members.members_of(self.world, self.groups) + tills.tills_of(self.world)
         if (
             target in ("coordinator", "payments")
@@ -126,11 +129,9 @@ class Crew:
         return fault(plan.kind, plan.member) if there != (plan.kind == "start") else None
 
     def _target(self, number: int, target: str) -> NodeId:
-        if target == "controller":
-            return self.world.cluster.spec.controller
-        if target == "coordinator" and self.world.cluster.spec.controller in (
-            self.world.cluster.nodes
-        ):
+        if target in ("controller", "standby"):
+            return self._controller(number, target == "standby")
+        if target == "coordinator" and self.world.cluster.controller is not None:
             found = self._coordinator()
             if found is not None:
                 return found
@@ -143,6 +144,14 @@ class Crew:
         others = [b for b in partition.replicas if b != partition.leader]
         return int(others[number % len(others)])
 
+    def _controller(self, number: int, standby: bool) -> int:
+        """The active one, or another; without an active one, any."""
+        ids, active = self.world.cluster.spec.controllers, self.world.cluster.controller
+        if active is None or len(ids) == 1:
+            return ids[number % len(ids)]
+        others = [each for each in ids if each != active.node_id]
+        return others[number % len(others)] if standby else active.node_id
+
     def _coordinator(self) -> int | None:
         if self.groups:
             return coordinator_of(self.world.image(), self.groups[0].name)
@@ -150,7 +159,7 @@ class Crew:
 
     def _leader(self, topic: str, number: int) -> int | None:
         """Of one of a topic's partitions; None if there is none, or no controller to say so."""
-        if self.world.cluster.spec.controller not in self.world.cluster.nodes:
+        if self.world.cluster.controller is None:
             return None
         found = self.world.image().topic(topic)
         if found is None:
@@ -160,7 +169,7 @@ class Crew:
 
     def _rank(self, node: NodeId) -> int:
         """Requests go to a higher rank: from clients and followers to a leader, then controller."""
-        if node == self.world.cluster.spec.controller:
+        if node in self.world.cluster.spec.controllers:
             return 3
         if any(node == partition.leader for partition in self._partitions().values()):
             return 2
@@ -168,7 +177,7 @@ class Crew:
 
     def _partitions(self) -> Any:
         """The topic's partitions by index, in the controller's last image."""
-        if self.world.cluster.spec.controller in self.world.cluster.nodes:
+        if self.world.cluster.controller is not None:
             self.image = self.world.image()
         return self.image.topics[self.image.topic_ids[self.topic]].partitions
 
@@ -249,7 +258,7 @@ class Crew:
     def undo_everything(self) -> None:
         cluster = self.world.cluster
         self.do(fault("heal"))
-        for node in (cluster.spec.controller, *cluster.spec.brokers):
+        for node in cluster.spec.nodes:
             if node in cluster.clocks:
                 self.do(fault("set_clock", node))
             if cluster.disks[node].full:

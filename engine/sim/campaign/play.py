@@ -38,16 +38,20 @@ REBALANCED = ("assignment is replicated", "target of epoch")
 class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
-    `seconds` are of processor time; `losses` are those of unclean elections; `tape` has the
-    faults with their times, without the repairs at the end.  Of groups: how often they got a new
-    assignment, a member's session was over, and a new coordinator took them up.  Of transactions:
-    how many were committed, aborted, aborted by their timeout; `moves` counts their coordinators,
-    `cleaned` the passes of the cleaner, `remade` how often the topic was deleted and made again.
+    `takeovers` counts the controllers that became active after the first one, `metadata_cuts` how
+    often one cut its log.  `seconds` are of processor time; `losses` are those of unclean
+    elections; `tape` has the faults with their times, without the repairs at the end.  Of groups:
+    how often they got a new assignment, a member's session was over, and a new coordinator took
+    them up.  Of transactions: how many were committed, aborted, aborted by their timeout; `moves`
+    counts their coordinators, `cleaned` the passes of the cleaner, `remade` how often the topic was
+    deleted and made again.
     """
 
     setup: Setup
     events: int = 0
     elections: int = 0
+    takeovers: int = 0
+    metadata_cuts: int = 0
     truncations: int = 0
     deletions: int = 0
     acknowledged: int = 0
@@ -99,7 +103,7 @@ def run(
     features = {"transaction.version": setup.tills.protocol} if setup.tills else {}
     world = World(
         setup.seed, setup.brokers, _settings(setup), rule=rule, rewindable=rewindable,
-        features=features,
+        features=features, controllers=setup.controllers,
     )  # fmt: skip
     outcome = Outcome(setup)
     crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups, setup.tills)
@@ -140,6 +144,8 @@ def run(
     _count_transactions(world, outcome)
     kinds = [line.kind for _, _, line in world.cluster.trace]
     outcome.elections = kinds.count("elected")
+    outcome.takeovers = kinds.count("controller") - 1
+    outcome.metadata_cuts = kinds.count("truncated")
     outcome.truncations = kinds.count("truncate")
     outcome.deletions = kinds.count("deleted")
     outcome.acknowledged = kinds.count("acknowledged")

@@ -50,6 +50,7 @@ CLOCKS = ("jump_clock", "skew_clock")
 KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
+QUORUM_KINDS = (*CONTROLLER, *LINKS, *MESSAGES, "write_back")
 STRANDS = 3
 """Requests of transactions that arrive late, in a schedule of protocol 2."""
 COORDINATOR_SHARE = 0.25
@@ -85,6 +86,7 @@ class Setup:
     calm_us: int = 0
     groups: tuple[GroupSetup, ...] = ()
     tills: TillSetup | None = None
+    controllers: int = 1
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,42 @@ class Schedule:
 
 
 def draw(
-    seed: int, light: bool = False, groups: bool = False, transactions: bool = False
+    seed: int,
+    light: bool = False,
+    groups: bool = False,
+    transactions: bool = False,
+    controllers: int = 1,
 ) -> Schedule:
-    """The schedule of a seed; a `light` one has the same faults and fewer records."""
+    """The schedule of a seed; a `light` one has the same faults and fewer records.
+
+    With several controllers, half of the faults are theirs.
+    """
     drawn = _draw(seed, light)
+    if controllers > 1:
+        drawn = _with_controllers(drawn, controllers)
     if transactions:
         return _with_tills(drawn, light)
     return _with_groups(drawn, light) if groups else drawn
+
+
+def _with_controllers(drawn: Schedule, controllers: int) -> Schedule:
+    """Half of the faults are theirs, and the active one is cut off and killed besides.
+
+    One that is cut off for a while appends what it cannot commit, and has to cut its log.
+    """
+    chance = Random(f"controllers/{drawn.setup.seed}")
+    plans = tuple(
+        replace(plan, target=chance.choice(("controller", "standby", plan.target, plan.target)))
+        if plan.kind in QUORUM_KINDS
+        else plan
+        for plan in drawn.plans
+    )
+    end_ms = max(2_000, *(plan.at_ms for plan in plans))
+    plans += tuple(
+        Plan(chance.randint(1_500, end_ms), kind, "controller", chance.randint(2_000, 6_000))
+        for kind in ("isolate", "isolate", "kill")
+    )
+    return replace(drawn, setup=replace(drawn.setup, controllers=controllers), plans=plans)
 
 
 def _with_tills(drawn: Schedule, light: bool) -> Schedule:

@@ -66,10 +66,11 @@ def write(timed: Timed, about: str, violation: str) -> str:
     setup = timed.setup
     calm_us = max([setup.calm_us, *(done.at_us for done in timed.tape)])
     mutant = f" mutant={timed.mutant}" if timed.mutant else ""
+    several = f" controllers={setup.controllers}" if setup.controllers > 1 else ""
     whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
-        f"cluster brokers={setup.brokers} seed={setup.seed}{mutant}",
+        f"cluster brokers={setup.brokers}{several} seed={setup.seed}{mutant}",
         f"create {TOPIC} partitions={setup.partitions} replication={_replicas(setup)} "
         f"min.insync.replicas={setup.min_in_sync}",
         f"load {TOPIC} period_us={setup.period_us} idempotent={int(setup.idempotent)}{whole}",
@@ -115,7 +116,8 @@ class _Reading:
         options = command.options
         match command.verb:
             case "cluster":
-                self._expect(command, "cluster", (), "brokers", "seed", "mutant")
+                self._expect(command, "cluster", (), "brokers", "controllers", "seed", "mutant")
+                self.setup = replace(self.setup, controllers=_number(options, "controllers", 1))
                 if self.setup.brokers < 1:
                     raise ValueError("a cluster has at least one broker")
                 if "mutant" in options and options["mutant"] not in MUTANTS:

@@ -105,7 +105,7 @@ class GroupInvariants:
 
     def _topic(self) -> TopicImage | None:
         """As the controller has it, or last had it: while it is away there is no election."""
-        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        controller = self.cluster.controller
         seen_at, topic = self._offsets_topic
         if controller is not None and controller.image.offset >= seen_at:
             topic = controller.image.topic(OFFSETS_TOPIC)

@@ -38,8 +38,9 @@ From the first pass of the cleaner on, the copies of a compacted log need not be
 compares their bytes ends there, and compaction.py judges each pass instead.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
-start.  stable.py judges what such readers rely on.  groups.py judges consumer groups, and
-transactions.py what coordinators of transactions decide, where a campaign asks for it.
+start.  stable.py judges what such readers rely on, and quorum.py the controllers, if there are
+several.  groups.py judges consumer groups, and transactions.py what coordinators of transactions
+decide, where a campaign asks for it.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from engine.sim.invariants.books import Books, Heard, Violation
 from engine.sim.invariants.chains import Chain, Link
 from engine.sim.invariants.groups import GroupInvariants
 from engine.sim.invariants.ledger import Ledger
+from engine.sim.invariants.quorum import QuorumInvariants
 from engine.sim.invariants.transactions import TransactionInvariants
 
 NOTED = frozenset(
@@ -86,11 +88,16 @@ class Invariants:
         """What must hold in consumer groups, if they are watched."""
         self.transactions: TransactionInvariants | None = None
         """What must hold in transactions beyond the logs, if that is watched."""
+        several = len(cluster.spec.controllers) > 1
+        self.quorum = QuorumInvariants(cluster) if several else None
+        """What must hold among the controllers, if there are several."""
 
     # -- driving
 
     def after_event(self) -> None:
         """Looks at the trace lines since the last call, and at what they touched."""
+        if self.quorum is not None:
+            self.quorum.after_event()
         fresh = self.cluster.trace_count - self.seen
         if not fresh:
             return
@@ -187,7 +194,7 @@ class Invariants:
     def _books(self, name: str) -> Books | None:
         """The books of a partition; new ones for a topic that was deleted and created again."""
         books = self.books.get(name)
-        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        controller = self.cluster.controller
         if controller is None:
             return books
         topic_ids = controller.image.topic_ids
@@ -207,7 +214,7 @@ class Invariants:
         return books
 
     def _image(self, books: Books) -> PartitionImage | None:
-        controller = self.cluster.nodes.get(self.cluster.spec.controller)
+        controller = self.cluster.controller
         topic = controller.image.topics.get(books.topic_id) if controller is not None else None
         return topic.partitions.get(books.key[1]) if topic is not None else None
 
@@ -334,7 +341,8 @@ class Invariants:
         if moved and image.leader >= 0:
             if image.leader not in image.isr:
                 raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
-            if self.cluster.nodes[self.cluster.spec.controller].image.brokers[image.leader].fenced:
+            controller = self.cluster.controller
+            if controller is not None and controller.image.brokers[image.leader].fenced:
                 raise Violation(f"control: {books.name} is led by {image.leader}, which is fenced")
         if image.elr and any(broker in image.elr for broker in image.isr):
             raise Violation(f"control: {books.name} has a broker in ISR and ELR at once")

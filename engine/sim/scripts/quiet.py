@@ -21,7 +21,7 @@ def is_quiet(cluster: Cluster) -> bool:
     ISR change is in flight.  Every ISR member holds what its leader holds, and knows the same
     high watermark.
     """
-    controller = cluster.nodes.get(cluster.spec.controller)
+    controller = cluster.controller
     if controller is None:
         return False
     image = controller.image
@@ -43,9 +43,8 @@ def is_quiet(cluster: Cluster) -> bool:
 
 def is_away(cluster: Cluster, broker: int) -> bool:
     """Not running, or out of the controller's reach."""
-    return cluster.states.get(broker) != RUNNING or cluster.network.is_cut(
-        broker, cluster.spec.controller
-    )
+    active = cluster.spec.controller if cluster.controller is None else cluster.controller.node_id
+    return cluster.states.get(broker) != RUNNING or cluster.network.is_cut(broker, active)
 
 
 def _is_settled(cluster: Cluster, topic: str, index: int, image: PartitionImage) -> bool:

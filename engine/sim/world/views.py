@@ -84,5 +84,7 @@ def _running(cluster: Cluster, node: int) -> Any:
     if node not in cluster.disks:
         known = ", ".join(map(str, cluster.disks))
         raise ValueError(f"There is no node {node}; there are {known}.")
-    name = "The controller" if node == cluster.spec.controller else f"Broker {node}"
+    name = f"Broker {node}"
+    if node in cluster.spec.controllers:
+        name = "The controller" if len(cluster.spec.controllers) == 1 else f"Controller {node}"
     raise ValueError(f"{name} is not running; world.start({node}) starts it.")

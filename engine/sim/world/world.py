@@ -62,7 +62,8 @@ from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import Answer, response_class
 from engine.wire.structures import Message, RequestMessage
 
-FIRST_BROKER = 101
+FIRST_CONTROLLER, FIRST_BROKER = 100, 101
+"""Controllers are 100, 200, 300; brokers 101, 102, 103."""
 SETTINGS: Mapping[str, Any] = {
     "replica.lag.time.max.ms": 2_000,
     "broker.session.timeout.ms": 1_500,
@@ -76,7 +77,7 @@ Client = TypeVar("Client")
 
 
 class World:
-    """Brokers 101… and controller 100 on disks in memory."""
+    """Brokers 101… and controllers 100, 200… on disks in memory."""
 
     def __init__(
         self,
@@ -90,14 +91,20 @@ class World:
         rewindable: bool = True,
         before: Sequence[str] = (),
         features: Mapping[str, int] | None = None,
+        controllers: int = 1,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
+        if controllers < 1:
+            raise ValueError(f"A cluster has at least one controller, not {controllers}.")
+        if controllers > 1 and brokers > 99:
+            raise ValueError("Beside controller 200 there are at most 99 brokers: 101 to 199.")
         self.seed = seed
         chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
         spec = ClusterSpec(
             brokers=ids,
+            controllers=tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100)),
             settings={**SETTINGS, **(settings or {})},
             racks=racks or {},
             seed=seed,
@@ -105,7 +112,7 @@ class World:
             before=past.check(before),
             features=features or {},
         )
-        disks = {node: MemoryDisk() for node in (spec.controller, *ids)}
+        disks = {node: MemoryDisk() for node in spec.nodes}
         carriage = EncodedCarriage() if encoded else None
         cluster = Cluster(
             spec, disks, EPOCH_US, SimulatedLatency(chance), carriage=carriage, tier=MemoryDisk()

@@ -13,6 +13,7 @@ from typing import Any
 
 from engine import api
 from engine.events import Outbox, Reply, Request
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from engine.settings import Settings
 from engine.wire import codec, uuids
@@ -39,7 +40,7 @@ class FakeBroker:
 
     def __init__(self, **settings: Any) -> None:
         self.node_id = 101
-        self.controller_id = 100
+        self.controller = ActiveController((100,))
         self.settings = Settings({"node.id": 101, **settings})
         self.metadata = MetadataImage(offset=42)
         self.outbox = Outbox()

@@ -74,7 +74,7 @@ def test_an_unknown_topic_is_created_if_both_sides_allow_it() -> None:
     assert found(answer)["nope"] == Errors.UNKNOWN_TOPIC_OR_PARTITION
     (sent,) = broker.outbox.effects
     assert isinstance(sent, Send)
-    assert sent.destination == broker.controller_id
+    assert sent.destination == broker.controller.id
     (topic,) = sent.body.topics
     assert (topic.name, topic.num_partitions, topic.replication_factor) == ("nope", 4, 3)
 

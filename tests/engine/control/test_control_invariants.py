@@ -111,7 +111,7 @@ def check_indexes(bench: Any) -> None:
 
 def check_log(bench: Any) -> None:
     image = MetadataImage()
-    for offset, record in bench.controller.log.replay():
+    for offset, record in bench.controller.log.records(0, bench.controller.log.end_offset):
         image.apply(record)
         image.offset = offset + 1
     assert image == bench.image

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from engine import api
 from engine.events import CancelTimer, Outbox, Reply, Request, Send, SetTimer, Stored, Token
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import BrokerImage, MetadataImage
 from engine.records import batch
 from engine.settings import Settings
@@ -117,7 +118,7 @@ class StubBroker:
         shared: SharedPartition,
     ) -> None:
         self.node_id = node_id
-        self.controller_id = 100
+        self.controller = ActiveController((100,))
         self.settings = settings
         self.metadata = metadata
         self.ids = Random(node_id)

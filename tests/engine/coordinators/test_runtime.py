@@ -11,6 +11,7 @@ import pytest
 from engine.coordinators.runtime.runtime import Runtime
 from engine.coordinators.runtime.shard import AppendTerms, LogTopic, Shard
 from engine.events import Outbox, Stored
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage
 from engine.records import batch
 from engine.settings import Settings
@@ -124,7 +125,7 @@ class FakeReplicas:
 
 
 class FakeHost:
-    node_id, controller_id = 101, 100
+    node_id, controller = 101, ActiveController((100,))
 
     def __init__(self, replicas: FakeReplicas) -> None:
         self.outbox = Outbox()

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from engine.events import Send, Trace
+from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import BrokerImage
 from engine.replication.alter_partition import AlterPartitionQueue
 from engine.replication.delayed_append import PendingAppend
@@ -260,8 +261,9 @@ def test_a_proposal_names_the_epoch_of_each_members_last_fetch() -> None:
     """A member that has not fetched from this leader is vouched for by nothing: -1."""
     replica = leading(isr=(LEADER, THIRD))
     queue = AlterPartitionQueue(
-        LEADER, 100, replica.outbox, Purgatory(replica.outbox, FetchSessions(0, Random(1)))
-    )
+        LEADER, ActiveController((100,)), replica.outbox,
+        Purgatory(replica.outbox, FetchSessions(0, Random(1))),
+    )  # fmt: skip
     queue.broker_epoch = 9
     replica.follower_fetched(NOW, OTHER, 0, 0, 7)
     queue.propose(NOW, replica)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from engine.replication.follower_session import Following
 from engine.replication.hosted import HostedPartitions
 from engine.replication.partition import Partition
 from engine.replication.reading import FetchTerms
+from engine.replication.replica_manager import OPENED_AT_ONCE
+from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -27,7 +30,8 @@ from tests.engine.replication.parts import (
     partition,
 )
 
-TOPIC, IDLE = "orders", "idle"
+TOPIC, IDLE, WIDE = "orders", "idle", "wide"
+BROKERS = (101, 102, 103)
 LAG_MS = 10_000
 PATIENT_MS = 2_000
 
@@ -316,3 +320,69 @@ def test_a_new_partition_of_a_followed_broker_is_fetched_at_once() -> None:
     world.create_topic("later", assignment={0: [101, 102, 103]})
     world.ask(produce(world, "later"), 101)
     assert world.replica(101, "later", 0).high_watermark == 1
+
+
+def open_replicas(world: World, broker: int) -> int:
+    return sum(topic == WIDE for topic, _ in world.cluster.nodes[broker].replicas.partitions)
+
+
+def wide_topic(partitions: int) -> World:
+    """Every broker has just heard of the topic."""
+    world = cluster()
+    world.ask(create_topics(WIDE, partitions, 3, None, None))
+    world.run(until=lambda w: all(w.cluster.nodes[b].metadata.topic(WIDE) for b in BROKERS),
+              for_s=5)  # fmt: skip
+    return world
+
+
+def test_a_wide_topic_is_known_whole_while_its_replicas_are_opened_a_few_at_a_time() -> None:
+    partitions = 5 * OPENED_AT_ONCE
+    world = wide_topic(partitions)
+    found = []
+    for _ in range(10):
+        for broker in BROKERS:
+            assert len(world.cluster.nodes[broker].metadata.topic(WIDE).partitions) == partitions
+        found.append(open_replicas(world, 101))
+        world.run(for_s=0.001)
+    assert found[0] == 0
+    assert {after - before for before, after in pairwise(found)} == {0, OPENED_AT_ONCE}
+    assert found[-1] == partitions
+
+
+def test_a_replica_that_is_not_open_yet_refuses_and_serves_a_moment_later() -> None:
+    world = wide_topic(3 * OPENED_AT_ONCE)
+    last = 3 * OPENED_AT_ONCE - 1
+    leader = world.leader(WIDE, last)
+    answer = world.ask(produce(world, WIDE, last), leader)
+    assert answer.responses[0].partition_responses[0].error_code == Errors.NOT_LEADER_OR_FOLLOWER
+    world.run(for_s=1)
+    answer = world.ask(produce(world, WIDE, last), leader)
+    assert answer.responses[0].partition_responses[0].error_code == Errors.NONE
+
+
+def test_a_topic_that_is_deleted_while_its_replicas_are_opened_leaves_nothing() -> None:
+    world = wide_topic(3 * OPENED_AT_ONCE)
+    state = m.DeleteTopicsRequest.DeleteTopicState(name=WIDE)
+    world.ask(m.DeleteTopicsRequest(topics=[state], timeout_ms=10_000))
+    world.run(for_s=1)
+    for broker in BROKERS:
+        assert open_replicas(world, broker) == 0
+        assert not [each for each in world.cluster.disks[broker].list("") if WIDE in each]
+
+
+def test_a_replica_opens_in_the_state_that_it_has_by_then() -> None:
+    """102 reads of the topic and of its next leaders in one answer."""
+    partitions = 3 * OPENED_AT_ONCE
+    world = cluster()
+    world.pause(102)
+    world.ask(create_topics(WIDE, partitions, 3, None, None), 103)
+    world.stop(101)
+    world.run(until=lambda w: all(p.leader != 101 for p in w.partitions(WIDE).values()), for_s=5)
+    world.resume(102)
+    world.run(for_s=1)
+    led = {index for index, each in world.partitions(WIDE).items() if each.leader == 102}
+    assert led
+    for index in led:
+        replica = world.replica(102, WIDE, index)
+        assert replica.is_leader
+        assert replica.leader_epoch == world.partition(WIDE, index).leader_epoch

@@ -122,7 +122,7 @@ def delete(world: World, name: str | None = None, topic_id: bytes = bytes(16)) -
 
 def test_a_broker_may_hear_of_several_topics_of_one_name_at_once() -> None:
     """Their epochs begin at 0 each time; a check that compares by name says that 0 is no newer
-    one."""
+    one.  The one that came and went within an answer is never opened, as in Kafka."""
     world = World(seed=3, rewindable=False)
     world.create_topic("receipts")
     world.load("receipts")
@@ -142,7 +142,7 @@ def test_a_broker_may_hear_of_several_topics_of_one_name_at_once() -> None:
         for at, node, line in world.cluster.trace
         if node == 103 and line.kind in ("leader", "removed")
     ]
-    assert [kind for _, kind in heard] == ["leader", "removed", "leader", "removed", "leader"]
+    assert [kind for _, kind in heard] == ["leader", "removed", "leader"]
     assert len({at for at, _ in heard[1:]}) == 1
 
 

@@ -1,0 +1,512 @@
+"""A voter: it answers the other voters, asks them, and acts when a time has come.
+
+    Vote                asked by a nominee, before and in a new epoch
+    BeginQuorumEpoch    a leader makes itself known to voters that do not fetch from it
+    EndQuorumEpoch      a leader stops, and says who should follow it
+    Fetch               everything else: copying, counting, and "I am still there"
+
+Each event changes something; then `poll` does what is due.  So the rules of a state are in one
+place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
+
+One request to each other voter is under way.  A change of state makes all of them void: their
+answers are of another time.  A voter whose answer taught nothing is left alone for
+controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)
+
+Source: KafkaRaftClient of Kafka 4.3.1; KIP-595, KIP-996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from engine.events import Answered, AnyRequest, Outbox, Request
+from engine.metadata.records import encode_batch, encode_leader_change
+from engine.quorum import fetches, raft_messages
+from engine.quorum.election_state import NONE
+from engine.quorum.fetches import Fetches
+from engine.quorum.quorum_state import QuorumState
+from engine.quorum.raft_log import RaftLog
+from engine.quorum.roles import NOMINEES, Role
+from engine.quorum.voter_progress import VoterProgress
+from engine.settings import Settings
+from engine.storage.disk import Disk
+from engine.wire import messages as m
+from engine.wire.errors import Errors
+from engine.wire.structures import Message, RequestMessage
+
+MAX_WAIT_MS = 500
+CHECK_QUORUM_FACTOR = 1.5
+_HERE = "quorum.replica.Replica"
+
+RAFT_REQUESTS = (
+    m.FetchRequest, m.VoteRequest, m.BeginQuorumEpochRequest, m.EndQuorumEpochRequest,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RaftCall:
+    """Token of a request to another voter."""
+
+    peer: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RaftTimer:
+    """Rings when something is due: an election, a request, the end of a leader's patience."""
+
+
+class Machine(Protocol):
+    """What the log is for: it applies the records, and decides while its voter leads."""
+
+    def leads(self, now: int) -> None:
+        """Its voter leads, and knows everything that was committed before."""
+
+    def follows(self, now: int) -> None:
+        """Its voter no longer leads: what is above the high watermark may be lost."""
+
+    def committed(self, now: int) -> None:
+        """The high watermark has moved."""
+
+
+class Replica:
+    """Voter `node_id`; `ids` is its only source of randomness."""
+
+    def __init__(
+        self,
+        node_id: int,
+        voters: Sequence[int],
+        cluster_id: str,
+        settings: Settings,
+        disk: Disk,
+        outbox: Outbox,
+        ids: Random,
+        machine: Machine,
+    ) -> None:
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.settings = settings
+        self.disk = disk
+        self.outbox = outbox
+        self.ids = ids
+        self.machine = machine
+        self.state = QuorumState(node_id, voters, disk)
+        self.log: RaftLog
+        self.fetches: Fetches
+        self.progress: VoterProgress | None = None
+        self.has_claimed = False
+        self.deadline = 0  # the end of the present state, if nothing comes in between
+        self.begin_at = 0
+        self.calls: dict[int, RaftCall] = {}
+        self.last_number = 0
+        self.resting: dict[int, int] = {}  # voter -> when it may be asked again
+        self.successors: list[int] = []
+        self.unaware: set[int] = set()  # of a resigned leader: who has not heard of it
+
+    @property
+    def is_alone(self) -> bool:
+        return self.state.voters == (self.node_id,)
+
+    @property
+    def others(self) -> list[int]:
+        return [each for each in self.state.voters if each != self.node_id]
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """(epoch, offset) at which the log ends: the later of two logs has the larger one."""
+        return self.log.last_epoch, self.log.end_offset
+
+    # -- what happens to it
+
+    def start(self, now: int) -> None:
+        """Goes on where the last process stopped; the only voter leads at once."""
+        self.log = RaftLog(self.disk, self.outbox, now)
+        self.fetches = Fetches(self.state, self.log, self.outbox)
+        self.state.begin(self.log.last_epoch)
+        if self.is_alone:
+            self.state.to_candidate()
+            self._lead(now)
+            return
+        self.log.flush()
+        following = self.state.role is Role.FOLLOWER
+        self.deadline = now + (self._fetch_timeout_us if following else self._election_timeout_us())
+        self.poll(now)
+
+    def requested(self, now: int, request: AnyRequest) -> None:
+        """Another voter asks, or a broker reads the log: one of RAFT_REQUESTS."""
+        body: Any = request.body
+        part = raft_messages.partition_of(body)
+        if body.cluster_id not in (None, "", self.cluster_id) and self.cluster_id:
+            self._refuse(request, Errors.INCONSISTENT_CLUSTER_ID)
+        elif part is None:
+            self._refuse(request, Errors.INVALID_REQUEST)
+        elif fetches.is_fetch(request):
+            self._fetched(now, request, part)
+        else:
+            error, granted = self._asked(now, body, part)
+            answer = raft_messages.answer(body, self.state.saved, error, granted)
+            self.outbox.reply(request, answer)
+        self.poll(now)
+
+    def answered(self, now: int, call: RaftCall, body: Answered) -> None:
+        """Another voter has answered; None if it was lost."""
+        if self.calls.get(call.peer) != call:
+            return
+        del self.calls[call.peer]
+        found = raft_messages.answered_partition(body)
+        if found is None:
+            self._rest(now, call.peer)
+        else:
+            error, epoch, leader, part = found
+            if not self._heard_of(now, epoch, leader):
+                if error != Errors.NONE or epoch < self.state.epoch:
+                    self._rest(now, call.peer)
+                else:
+                    self._learn(now, call.peer, body, part)
+        self.poll(now)
+
+    def expired(self, now: int) -> None:
+        self.poll(now)
+
+    def flushed(self, now: int) -> None:
+        """The disk has what was appended: it counts now."""
+        self.log.flushed()
+        self._count(now)
+        self.poll(now)
+
+    def append(self, now: int, records: Sequence[Message]) -> Iterator[tuple[int, Message]]:
+        """As leader: one change, in one batch; gives each record with its offset."""
+        base_offset = self.log.end_offset
+        self.log.append(encode_batch(records, now // 1000), self.state.epoch, now)
+        if not self.is_alone:
+            self.fetches.look_again()
+        return enumerate(records, base_offset)
+
+    def resign(self, now: int, why: str) -> None:
+        """A leader gives up; the others hear of it, the one with the longest log first."""
+        assert self.progress is not None, "only a leader resigns"
+        self.successors = self.progress.successors()
+        self.unaware = set(self.successors)
+        self.state.to_resigned()
+        self._changed(now, self._election_timeout_us(), why)
+
+    def close(self) -> None:
+        self.log.close()
+
+    # -- what others ask
+
+    def _asked(self, now: int, body: Any, part: Any) -> tuple[Errors, bool]:
+        """(error, whether a vote is granted)."""
+        epoch = part.replica_epoch if isinstance(body, m.VoteRequest) else part.leader_epoch
+        asking = part.replica_id if isinstance(body, m.VoteRequest) else part.leader_id
+        if epoch < self.state.epoch:
+            return Errors.FENCED_LEADER_EPOCH, False
+        if asking not in self.others:
+            return Errors.INVALID_REQUEST, False
+        if isinstance(body, m.VoteRequest):
+            return self._vote(now, body, part)
+        if epoch == self.state.epoch and self.state.leader not in (NONE, asking):
+            return Errors.INVALID_REQUEST, False
+        self._heard_of(now, epoch, asking)
+        if isinstance(body, m.EndQuorumEpochRequest):
+            self._leader_leaves(now, part)
+        elif body.voter_id not in (NONE, self.node_id):
+            return Errors.INVALID_VOTER_KEY, False
+        return Errors.NONE, False
+
+    def _vote(self, now: int, body: m.VoteRequest, part: Any) -> tuple[Errors, bool]:
+        last = part.last_offset_epoch, part.last_offset
+        highest = part.replica_epoch if part.pre_vote else part.replica_epoch - 1
+        if last[1] < 0 or not 0 <= last[0] <= highest:
+            return Errors.INVALID_REQUEST, False
+        self._heard_of(now, part.replica_epoch, NONE)
+        if body.voter_id not in (NONE, self.node_id):
+            return Errors.INVALID_VOTER_KEY, False
+        candidate = part.replica_id
+        granted = self.state.grants(candidate, last >= self.last, part.pre_vote)
+        if granted and not part.pre_vote and self.state.voted == NONE:
+            self.state.vote_for(candidate)
+            self.calls.clear()
+            self.deadline = now + self._election_timeout_us()
+            self._trace("_vote", "voted", "its log ends where ours does, or later",
+                        epoch=self.state.epoch, candidate=candidate)  # fmt: skip
+        return Errors.NONE, granted
+
+    def _leader_leaves(self, now: int, part: Any) -> None:
+        """The first of the successors stands at once, the others a little later."""
+        if self.state.role is not Role.FOLLOWER:
+            return
+        names = [each.candidate_id for each in part.preferred_candidates]
+        longest: int = self.settings["controller.quorum.election.backoff.max.ms"]
+        wait_ms = longest
+        if self.node_id in names:
+            place = names.index(self.node_id)
+            wait_ms = min(longest, (longest >> (len(names) - 1)) << (place - 1)) if place else 0
+        self.deadline = now + wait_ms * 1000
+
+    def _fetched(self, now: int, request: Request[m.FetchRequest], part: Any) -> None:
+        """A reader asks for what comes after its log; a voter is counted by it."""
+        epoch, progress = part.current_leader_epoch, self.progress
+        reader = self.fetches.reader_of(request.body)
+        copies = reader in self.state.voters
+        if epoch != NONE and epoch < self.state.epoch:
+            self.fetches.refuse(request, Errors.FENCED_LEADER_EPOCH)
+        elif epoch > self.state.epoch:
+            self.fetches.refuse(request, Errors.UNKNOWN_LEADER_EPOCH)
+        elif progress is None:
+            self.fetches.refuse(request, Errors.NOT_LEADER_OR_FOLLOWER)
+        elif part.fetch_offset < 0 or (copies and not 0 <= part.last_fetched_epoch <= epoch):
+            self.fetches.refuse(request, Errors.INVALID_REQUEST)
+        elif copies and (parted := self.log.agrees(part.last_fetched_epoch, part.fetch_offset)):
+            self.fetches.answer_parted(request, *parted)
+        else:
+            progress.fetched(now, reader, part.fetch_offset, self.log.high_watermark)
+            if copies:
+                self._count(now)
+            self.fetches.answer(now, request)
+
+    def _refuse(self, request: AnyRequest, error: Errors) -> None:
+        self.outbox.reply(request, raft_messages.refusal(request.body, error))
+
+    # -- what it learns
+
+    def _heard_of(self, now: int, epoch: int, leader: int) -> bool:
+        """Another voter is in a later epoch, or knows the leader of ours; True if that is news."""
+        known = leader in self.state.voters and leader != self.node_id
+        later = epoch > self.state.epoch
+        if known and (later or (epoch == self.state.epoch and self.state.leader == NONE)):
+            self.state.to_follower(epoch, leader)
+            self._changed(now, self._fetch_timeout_us, f"{leader} leads")
+            return True
+        if later:
+            left = self.deadline - now
+            goes_on = self.state.role in (Role.UNATTACHED, Role.RESIGNED, *NOMINEES)
+            self.state.to_unattached(epoch)
+            wait_us = left if goes_on and left > 0 else self._election_timeout_us()
+            self._changed(now, wait_us, "there is a later epoch")
+        return later
+
+    def _learn(self, now: int, peer: int, body: Answered, part: Any) -> None:
+        """An answer without an error, of this epoch."""
+        if isinstance(body, m.VoteResponse) and self.state.ballot is not None:
+            self.state.ballot.record(peer, part.vote_granted)
+        elif isinstance(body, m.EndQuorumEpochResponse):
+            self.unaware.discard(peer)
+        elif isinstance(body, m.FetchResponse) and peer == self.state.leader:
+            self._copy(now, part)
+
+    def _copy(self, now: int, part: Any) -> None:
+        """The leader's answer to a fetch."""
+        parted = part.diverging_epoch
+        if parted is not None:
+            before = self.log.end_offset
+            self.log.truncate(parted.epoch, parted.end_offset)
+            self._trace("_copy", "truncated", "the leader's log says something else",
+                        before=before, to=self.log.end_offset)  # fmt: skip
+        else:
+            self.log.append_fetched(part.records or b"", self.state.epoch)
+            self._commit(now, part.high_watermark)
+        self.state.has_fetched = True
+        self.deadline = now + self._fetch_timeout_us
+
+    def _count(self, now: int) -> None:
+        """As leader: what does a majority have?"""
+        if self.progress is not None:
+            offset = self.progress.high_watermark(self.log.flushed_to)
+            if offset is not None:
+                self._commit(now, offset)
+
+    def _commit(self, now: int, offset: int) -> None:
+        if not self.log.raise_high_watermark(offset):
+            return
+        if self.state.is_leader and not self.has_claimed:
+            self.has_claimed = True
+            self.machine.leads(now)
+        self.machine.committed(now)
+        if self.progress is not None:
+            self.fetches.look_again()
+
+    # -- what is due
+
+    def poll(self, now: int) -> None:
+        """Does what is due, and sets the timer for what comes next."""
+        if self.is_alone:
+            return
+        while self._advance(now):
+            pass
+        self._ask(now)
+        self._set_timer(now)
+
+    def _advance(self, now: int) -> bool:
+        """Goes to the next state if this one is over."""
+        state, ballot = self.state, self.state.ballot
+        is_over = now >= self._ends_at()
+        match state.role:
+            case Role.PROSPECTIVE if ballot is not None and ballot.is_won:
+                state.to_candidate()
+                self._changed(now, self._election_timeout_us(), "a majority would vote for it")
+            case Role.CANDIDATE if ballot is not None and ballot.is_won:
+                self._lead(now, sorted(ballot.granted))
+            case Role.PROSPECTIVE if is_over or (ballot is not None and ballot.is_lost):
+                self._step_back(now)
+            case Role.UNATTACHED | Role.FOLLOWER | Role.CANDIDATE if is_over:
+                tried = state.role is Role.CANDIDATE
+                why = "no majority in time" if tried else "it hears of no leader"
+                state.to_prospective()
+                self._changed(now, self._election_timeout_us(), why)
+            case Role.LEADER if is_over:
+                self.resign(now, "a majority no longer fetches")
+            case Role.RESIGNED if is_over:
+                state.to_unattached(state.epoch + 1)
+                self._changed(now, self._election_timeout_us(), "it has resigned")
+            case _:
+                return False
+        return True
+
+    def _step_back(self, now: int) -> None:
+        """The others would not vote for it: it goes on with the leader it had, or with none."""
+        state, why = self.state, "a majority would not vote for it"
+        if state.leader in self.others:
+            state.to_follower(state.epoch, state.leader)
+            self._changed(now, self._fetch_timeout_us, why)
+        else:
+            state.to_unattached(state.epoch)
+            self._changed(now, self._election_timeout_us(), why)
+
+    def _lead(self, now: int, granted_by: Sequence[int] = ()) -> None:
+        """Opens the epoch with a record of its own; with it, what came before is committed."""
+        state, start = self.state, self.log.end_offset
+        state.to_leader()
+        names = " ".join(map(str, granted_by))
+        why = f"{names} voted for it" if granted_by else "the only voter won"
+        self._changed(now, 0, why)
+        self.progress = VoterProgress(self.node_id, state.voters, start, now)
+        self.begin_at = now
+        opening = encode_leader_change(
+            self.node_id, state.voters, granted_by or state.voters, state.epoch, start, now // 1000
+        )
+        self.log.append(opening, state.epoch, now)
+        if self.is_alone:
+            self.has_claimed = True
+            self.machine.leads(now)
+
+    def _changed(self, now: int, wait_us: int, why: str) -> None:
+        """The state is another one: for so long, if nothing comes in between."""
+        self.deadline = now + wait_us
+        self.calls.clear()
+        self.has_claimed = False
+        if self.progress is not None:
+            self.progress = None
+            self.fetches.fail_all()
+            self.machine.follows(now)
+        if self.state.is_leader:
+            self._trace("_lead", "controller", why, leader=self.node_id, epoch=self.state.epoch)
+        elif not self.is_alone:
+            self._trace("_changed", str(self.state.role), why, epoch=self.state.epoch)
+
+    def _ends_at(self) -> int:
+        if self.progress is not None:
+            patience_us = int(CHECK_QUORUM_FACTOR * self._fetch_timeout_us)
+            return self.progress.heard_at + patience_us
+        return self.deadline
+
+    # -- what it asks
+
+    def _ask(self, now: int) -> None:
+        state = self.state
+        match state.role:
+            case Role.UNATTACHED if not self.calls:
+                self._fetch_from_any(now)
+            case Role.PROSPECTIVE | Role.CANDIDATE:
+                self._ask_for_votes(now)
+            case Role.FOLLOWER if self.log.is_flushed and not self.calls:
+                if self._may_ask(now, state.leader):
+                    self._fetch(state.leader)
+                else:
+                    self._fetch_from_any(now)
+            case Role.LEADER if self.progress is not None and now >= self.begin_at:
+                silent_us = self._fetch_timeout_us // 2
+                self.begin_at = now + silent_us
+                for peer in self.progress.unaware(now, silent_us):
+                    if self._may_ask(now, peer):
+                        body = raft_messages.begin_epoch(
+                            self.cluster_id, peer, state.epoch, self.node_id
+                        )
+                        self._send(peer, body)
+            case Role.RESIGNED:
+                for peer in self.others:
+                    if peer in self.unaware and self._may_ask(now, peer):
+                        self._send(peer, raft_messages.end_epoch(
+                            self.cluster_id, state.epoch, self.node_id, self.successors
+                        ))  # fmt: skip
+
+    def _ask_for_votes(self, now: int) -> None:
+        ballot, state = self.state.ballot, self.state
+        if ballot is None or ballot.is_lost:
+            return
+        pre_vote = state.role is Role.PROSPECTIVE
+        if not pre_vote and not self.log.is_flushed:
+            return  # what it asks votes for must outlive a power loss
+        for peer in ballot.unheard:
+            if self._may_ask(now, peer):
+                body = raft_messages.vote(
+                    self.cluster_id, peer, state.epoch, self.node_id, self.last, pre_vote
+                )
+                self._send(peer, body)
+
+    def _fetch_from_any(self, now: int) -> None:
+        """Someone will know who leads."""
+        ready = [peer for peer in self.others if self._may_ask(now, peer)]
+        if ready:
+            self._fetch(self.ids.choice(ready))
+
+    def _fetch(self, peer: int) -> None:
+        body = raft_messages.fetch(
+            self.cluster_id,
+            self.node_id,
+            self.state.epoch,
+            self.last,
+            self.log.high_watermark,
+            MAX_WAIT_MS,
+            self.settings["controller.quorum.fetch.max.bytes"],
+        )
+        self._send(peer, body)
+
+    def _send(self, peer: int, body: RequestMessage[Message]) -> None:
+        self.last_number += 1
+        call = self.calls[peer] = RaftCall(peer, self.last_number)
+        timeout_us: int = self.settings["controller.quorum.request.timeout.ms"] * 1000
+        self.outbox.send(peer, call, body, timeout_us, connection="raft")
+
+    def _may_ask(self, now: int, peer: int) -> bool:
+        return peer not in self.calls and self.resting.get(peer, now) <= now
+
+    def _rest(self, now: int, peer: int) -> None:
+        backoff_ms: int = self.settings["controller.quorum.retry.backoff.ms"]
+        self.resting[peer] = now + max(1, backoff_ms) * 1000
+
+    # -- times
+
+    def _set_timer(self, now: int) -> None:
+        times = [self._ends_at()]
+        if self.progress is not None:
+            times.append(self.begin_at)
+        else:
+            times += [at for at in self.resting.values() if at > now]
+        self.outbox.set_timer(RaftTimer(), min(times))
+
+    @property
+    def _fetch_timeout_us(self) -> int:
+        timeout_ms: int = self.settings["controller.quorum.fetch.timeout.ms"]
+        return timeout_ms * 1000
+
+    def _election_timeout_us(self) -> int:
+        """controller.quorum.election.timeout.ms, up to twice: else all would stand at once."""
+        timeout_ms: int = max(1, self.settings["controller.quorum.election.timeout.ms"])
+        return (timeout_ms + self.ids.randrange(timeout_ms)) * 1000
+
+    def _trace(self, method: str, kind: str, why: str, **fields: object) -> None:
+        self.outbox.trace(f"{_HERE}.{method}", kind, "", why, **fields)

@@ -1,0 +1,121 @@
+"""What must hold among the controllers of a quorum, after every event.
+
+    one leader    An epoch has one leader, for all voters and over restarts.
+    one vote      A voter gives one vote an epoch.
+    epochs        A voter's epoch only grows, over restarts too.
+    committed     What is below the high watermark of one voter is in the log of every later
+                  leader, and is below no other voter's high watermark with other contents.
+    monotonic     A voter's high watermark only rises while it runs.
+    written       What a voter says of epoch, leader and vote is what its disk says.
+
+Names of the Raft paper: election safety, state machine safety, leader completeness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.cluster.cluster import Cluster
+from engine.control.controller import Controller
+from engine.quorum import election_state
+from engine.quorum.election_state import NONE, ElectionState
+from engine.quorum.raft_log import RaftLog
+from engine.records import batch
+from engine.sim.invariants.books import Violation
+
+READ_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Seen:
+    """A voter as it was last seen, in its life number `life`."""
+
+    life: int = 0
+    saved: ElectionState = field(default_factory=ElectionState)
+    led: bool = False
+    end_offset: int = 0
+    high_watermark: int = 0
+
+
+class QuorumInvariants:
+    """`after_event` raises Violation."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.seen = {each: Seen() for each in cluster.spec.controllers}
+        self.leaders: dict[int, int] = {}
+        self.votes: dict[tuple[int, int], int] = {}
+        self.committed: dict[int, bytes] = {}
+        """By base offset: each batch that some voter has known to be committed."""
+        self.committed_to = 0
+
+    def after_event(self) -> None:
+        for node_id, before in self.seen.items():
+            controller = self.cluster.nodes.get(node_id)
+            if controller is None:
+                continue
+            state, log = controller.replica.state, controller.replica.log
+            now = Seen(self.cluster.processes.life(node_id), state.saved, state.is_leader,
+                       log.end_offset, log.high_watermark)  # fmt: skip
+            if now != before:
+                self.seen[node_id] = now
+                self._check(node_id, before, now, controller)
+
+    def _check(self, node_id: int, before: Seen, now: Seen, controller: Controller) -> None:
+        log = controller.replica.log
+        if now.saved != before.saved:
+            self._check_election(node_id, before.saved, now.saved)
+        if now.life == before.life and now.high_watermark < before.high_watermark:
+            raise Violation(
+                f"monotonic: the high watermark of {node_id} falls from {before.high_watermark} "
+                f"to {now.high_watermark}"
+            )
+        same_life = now.life == before.life
+        if now.high_watermark > before.high_watermark or not same_life:
+            since = before.high_watermark if same_life else 0
+            self._compare(node_id, log, since, min(log.high_watermark, self.committed_to),
+                          "takes for committed")  # fmt: skip
+            for base_offset, data, end in _batches(log, self.committed_to, log.high_watermark):
+                self.committed[base_offset] = data
+                self.committed_to = end
+        if now.led and not before.led:
+            self._compare(node_id, log, 0, self.committed_to, "leads, and has")
+
+    def _check_election(self, node_id: int, before: ElectionState, now: ElectionState) -> None:
+        if now.epoch < before.epoch:
+            raise Violation(f"epochs: {node_id} goes back from {before.epoch} to {now.epoch}")
+        if now != election_state.read(self.cluster.disks[node_id], self.cluster.spec.controllers):
+            raise Violation(f"written: {node_id} is in {now}, and its disk says something else")
+        if now.leader != NONE and self.leaders.setdefault(now.epoch, now.leader) != now.leader:
+            raise Violation(
+                f"one leader: epoch {now.epoch} has {self.leaders[now.epoch]} and, for {node_id}, "
+                f"{now.leader}"
+            )
+        if now.voted == NONE:
+            return
+        given = self.votes.setdefault((node_id, now.epoch), now.voted)
+        if given != now.voted:
+            raise Violation(
+                f"one vote: {node_id} votes for {given} and for {now.voted} in epoch {now.epoch}"
+            )
+
+    def _compare(self, node_id: int, log: RaftLog, since: int, limit: int, what: str) -> None:
+        """The batches of this log from one offset to another are those that were committed."""
+        own = {base: data for base, data, _ in _batches(log, since, min(limit, log.end_offset))}
+        committed = {at: data for at, data in self.committed.items() if since <= at < limit}
+        for at in sorted(own.keys() | committed.keys()):
+            if own.get(at) != committed.get(at):
+                raise Violation(
+                    f"committed: {node_id} {what} something else at {at} than what was committed"
+                )
+
+
+def _batches(log: RaftLog, offset: int, limit: int) -> list[tuple[int, bytes, int]]:
+    """(base offset, bytes, end offset) of the batches from `offset` up to `limit`."""
+    found = []
+    while offset < limit and (data := log.log.read(offset, READ_BYTES, limit)):
+        for header, position in batch.iterate(data):
+            content = bytes(data[position : position + header.size_in_bytes])
+            found.append((header.base_offset, content, header.next_offset))
+            offset = header.next_offset
+    return found
