@@ -76,27 +76,35 @@ atexit.register(_kernel.close)
 # -- clusters
 
 
-def engine(*, private: bool = False, brokers: int = 3, settings: Mapping[str, Any] | None = None,
-           rule: str = "") -> Cluster:  # fmt: skip
-    """The embedded engine: three brokers 101–103 and a controller, in a child process.
+def engine(*, private: bool = False, brokers: int = 3, controllers: int = 1,
+           settings: Mapping[str, Any] | None = None, rule: str = "") -> Cluster:  # fmt: skip
+    """The embedded engine: three brokers 101–103 and controller 100, in a child process.
 
-    With other `brokers`, `settings` (Kafka's names) or truncation `rule`, returns another
-    engine of this kernel, the same one for the same arguments; with `private` a new one.
+    With other `brokers`, `controllers` (100, 200, 300, …), `settings` (Kafka's names) or truncation
+    `rule`, returns another engine of this kernel, the same one for the same arguments; with
+    `private` a new one.
     """
     from kit.clusters import engine as provider
 
     own = {str(name): str(value) for name, value in (settings or {}).items()}
-    if private or brokers != 3 or own or rule:
+    if private or (brokers, controllers) != (3, 1) or own or rule:
         number = f" {len(_kernel.clusters)}" if private else ""
-        name = f"engine of {brokers} {sorted(own.items())} {rule}{number}"
-        return _kernel.get(name, lambda: provider.start(brokers=brokers, settings=own, rule=rule))
+        name = f"engine of {brokers} {controllers} {sorted(own.items())} {rule}{number}"
+        return _kernel.get(name, lambda: provider.start(
+            brokers=brokers, controllers=controllers, settings=own, rule=rule))  # fmt: skip
     return _kernel.get("engine", lambda: provider.attach() or provider.start())
 
 
-def local(*, private: bool = False) -> Cluster:
-    """A real Kafka as plain Java processes; ClusterError or JarsMissing says what is missing."""
+def local(*, private: bool = False, controllers: int = 1) -> Cluster:
+    """A real Kafka as plain Java processes; ClusterError or JarsMissing says what is missing.
+
+    With several `controllers` (100, 200, …), another one of this kernel.
+    """
     from kit.clusters import local as provider
 
+    if controllers != 1:
+        name = f"local of {controllers} {len(_kernel.clusters) if private else ''}"
+        return _kernel.get(name, lambda: provider.start(controllers=controllers))
     if private:
         return _kernel.get(f"local {len(_kernel.clusters)}", provider.start)
     return _kernel.get("local", lambda: provider.attach() or provider.start())

@@ -27,6 +27,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="with transactional producers, the cleaner, and a topic that is made again",
     )
     command.add_argument(
+        "--controllers", type=int, default=1, help="a quorum of so many, with faults of their own"
+    )
+    command.add_argument(
         "--spark",
         action="store_true",
         help="spread the seeds over Spark tasks, on all cores of SPARK_MASTER",
@@ -79,6 +82,8 @@ def run(chosen: argparse.Namespace) -> int:
 def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
     """With --spark in the order in which tasks end."""
     kind = (chosen.light, chosen.groups, chosen.transactions)
+    if chosen.spark and chosen.controllers > 1:
+        raise RuntimeError("--controllers and --spark do not go together: leave one out.")
     if chosen.spark:
         from kit.at_scale import campaign as on_spark
         from kit.at_scale import tasks
@@ -86,7 +91,7 @@ def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
         return on_spark.outcomes(tasks.session(), seeds, kind, chosen.out)
     from engine.sim.campaign import campaign
 
-    return campaign.outcomes(seeds, chosen.jobs, *kind)
+    return campaign.outcomes(seeds, chosen.jobs, *kind, chosen.controllers)
 
 
 def _seeds(text: str) -> range:
@@ -118,7 +123,7 @@ def _one(chosen: argparse.Namespace) -> int:
 
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
-        drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions)
+        drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions, chosen.controllers)
         outcome = play(drawn, tell=print if chosen.replay is not None else None)
     setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
     if chosen.shrink is not None:

@@ -34,7 +34,7 @@ from kit.clusters.faults import FAULTS, Ways
 from kit.clusters.interface import ClusterEnded, ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.reaper import Reaper
-from kit.clusters.settings_table import BROKERS, CONTROLLER
+from kit.clusters.settings_table import BROKERS
 from kit.clusters.topics import OwnTopics
 from kit.course import PROJECT
 
@@ -102,6 +102,7 @@ class EngineProvider:
         self._reaper = reaper
         known = json.loads((self._directory / "engine.json").read_text())
         self._ports = {int(node): port for node, port in known["ports"].items()}
+        self._controllers: list[int] = known["controllers"]
         self._control = ControlClient(known["control"], known["secret"])
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.cluster_id: str = known["cluster_id"]
@@ -115,7 +116,7 @@ class EngineProvider:
     def nodes(self) -> dict[int, Node]:
         states = self._control.order("status")["states"]
         found = {}
-        for node in (CONTROLLER, *self._ports):
+        for node in (*self._controllers, *self._ports):
             port = self._ports.get(node)
             address = (HOST, port) if port else None
             data = str(self._directory / "data" / str(node))
@@ -188,10 +189,13 @@ def start(
     *,
     shared: bool = False,
     brokers: int = len(BROKERS),
+    controllers: int = 1,
     settings: dict[str, str] | None = None,
     rule: str = "",
 ) -> KafkaCluster:
     """Starts an engine of brokers 101, 102, … and returns when all of them serve.
+
+    Its controllers are 100, 200, …; several are a quorum.
 
     `settings` are broker configs beside those that every cluster of the kit has.  With fewer
     than three brokers groups need a smaller offsets.topic.replication.factor among them, as in
@@ -205,7 +209,7 @@ def start(
     reaper = Reaper.start_shared(socket_path) if shared else Reaper.start()
     try:
         reaper.own(str(directory))
-        known = _launch(reaper, directory, label, brokers, settings or {}, rule)
+        known = _launch(reaper, directory, label, (controllers, brokers), settings or {}, rule)
         bootstrap = ",".join(f"{HOST}:{port}" for port in known["ports"].values())
         registration = registry.Registration(
             label,
@@ -235,14 +239,24 @@ def attach() -> KafkaCluster | None:
 
 
 def _launch(
-    reaper: Reaper, directory: Path, label: str, brokers: int, settings: dict[str, str], rule: str
+    reaper: Reaper,
+    directory: Path,
+    label: str,
+    nodes: tuple[int, int],
+    settings: dict[str, str],
+    rule: str,
 ) -> dict[str, Any]:
-    """Spawns the process and waits for what it announces: ports, control socket, secret."""
+    """Spawns the process and waits for what it announces: ports, control socket, secret.
+
+    `nodes`: how many controllers and brokers.
+    """
+    controllers, brokers = nodes
     ids = range(BROKERS[0], BROKERS[0] + brokers)
     racks = ",".join(settings_table.RACKS.get(node, "") for node in ids)
     announced = directory / "engine.json"
     argv = [
         *(sys.executable, "-m", "engine", "--brokers", str(brokers), "--racks", racks),
+        *("--controllers", str(controllers)),
         *("--data", str(directory / "data"), "--control", str(announced)),
         *(("--rule", rule) if rule else ()),
     ]

@@ -26,7 +26,7 @@ from kit.clusters.interface import (
     SeenFromInside,
     WaitTimeout,
 )
-from kit.clusters.snapshot import Inspector, cut_from_controller, order_of_trust
+from kit.clusters.snapshot import Inspector, cut_from_controller, have_quorum, order_of_trust
 from kit.clusters.topics import Topics
 
 POLL_S = 0.05
@@ -234,8 +234,8 @@ class KafkaCluster:
             self.provider.nodes(),
             cut_from_controller(self.provider.nodes(), self.provider.links()),
         )
-        controllers_run = all(n.state == "running" for n in nodes.values() if n.is_controller)
-        if nodes[node].is_controller or node in deaf or not controllers_run:
+        controlled = have_quorum(nodes) or not any(n.is_controller for n in nodes.values())
+        if nodes[node].is_controller or node in deaf or not controlled:
             return  # it could not register now, and need not
         asked = {n.id: n.address for n in nodes.values() if n.address and n.id not in deaf}
 

@@ -1,4 +1,4 @@
-"""A real Kafka as plain Java processes: one controller (100), three brokers (101–103).
+"""A real Kafka as plain Java processes: controller 100 (or more), three brokers (101–103).
 
     client ────────────▶ CLIENT listener of a broker
     other brokers ─▶ link proxy ─▶ REPLICATION listener of a broker
@@ -19,6 +19,7 @@ import contextlib
 import os
 import random
 import secrets
+import shutil
 import signal
 import sys
 import time
@@ -36,7 +37,7 @@ from kit.clusters.interface import ClusterEnded, ClusterError, Node
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.clusters.local_plan import HOST, Plan, new_plan
 from kit.clusters.reaper import Child, Reaper, ReaperGone
-from kit.clusters.settings_table import BROKERS, CONTROLLER
+from kit.clusters.settings_table import BROKERS
 from kit.clusters.topics import OwnTopics
 
 _JVM_FLAGS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
@@ -44,6 +45,7 @@ _START_TIMEOUT_S = 90.0
 _STOP_TIMEOUT_S = 60.0
 _SIGNAL_TIMEOUT_S = 30.0
 _LOG_SIZE = "8MB"
+_LEVELS = "bootstrap.checkpoint"
 _LOGGING = f"""
 status = error
 appender.file.type = RollingFile
@@ -117,7 +119,7 @@ class LocalProvider:
     def nodes(self) -> dict[int, Node]:
         children = self._children()
         found = {}
-        for node in (CONTROLLER, *BROKERS):
+        for node in (*self._plan.controllers, *BROKERS):
             child = children.get(str(node))
             port = self._plan.client_ports.get(node)
             found[node] = Node(
@@ -125,7 +127,7 @@ class LocalProvider:
                 child["state"] if child else "stopped",
                 (HOST, port) if port else None,
                 str(self._directory / str(node)),
-                node == CONTROLLER,
+                node in self._plan.controllers,
             )
         return found
 
@@ -197,9 +199,11 @@ class LocalProvider:
     def bring_up(self) -> None:
         """First start: formats, launches all nodes, waits until each one knows all others.
 
-        Only the controller's directory is formatted by Kafka's tool, which writes the
-        feature levels there; a broker needs no more than its meta.properties.
+        Only the first controller's directory is formatted by Kafka's tool, which writes the
+        feature levels there; the other controllers get a copy, and a broker needs no more than its
+        meta.properties.
         """
+        first, *others = self._plan.controllers
         if self._plan.has_links:
             routes = [
                 f"{node}:{port}:{self._plan.peer_ports[node]}"
@@ -209,11 +213,11 @@ class LocalProvider:
             control = str(self._directory / "links")
             self._spawn("links", [*program, control, *routes], self._directory / "links.log")
         (self._directory / "log4j2.properties").write_text(_LOGGING)
-        for node in (CONTROLLER, *BROKERS):
+        for node in (first, *others, *BROKERS):
             data = self._directory / str(node)
             properties = self._plan.properties(node, data)
             (self._directory / f"{node}.properties").write_text(properties)
-            if node != CONTROLLER:
+            if node != first:
                 data.mkdir()
                 (data / "meta.properties").write_text(self._identity(node))
         formatting = self._format()
@@ -221,14 +225,17 @@ class LocalProvider:
             self.launch(node)
         if formatting.wait(_START_TIMEOUT_S) != 0:
             raise ClusterError(self._why("format"))
-        self.launch(CONTROLLER)
+        for node in others:
+            shutil.copy(self._directory / str(first) / _LEVELS, self._directory / str(node))
+        for node in (first, *others):
+            self.launch(node)
         self._await_all()
 
     def _format(self) -> Child:
         command = [
             *(jars.java(), *_JVM_FLAGS, *class_archives.TOOL.flags(), "-cp", jars.classpath()),
             *("kafka.tools.StorageTool", "format", "-t", self._plan.cluster_id),
-            *("-c", str(self._directory / f"{CONTROLLER}.properties")),
+            *("-c", str(self._directory / f"{self._plan.controllers[0]}.properties")),
         ]
         return self._spawn("format", command, self._directory / "format.log")
 
@@ -300,8 +307,8 @@ class LocalProvider:
             time.sleep(0.005)
 
 
-def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:
-    """Starts a local Kafka.
+def start(*, shared: bool = False, links: bool = True, controllers: int = 1) -> KafkaCluster:
+    """Starts a local Kafka; several controllers (100, 200, …) are a quorum.
 
     A shared one stays until `kafkalab down`.  Without `links` brokers talk to each other
     directly: no link can be cut, and no proxy slows a measurement.
@@ -310,7 +317,7 @@ def start(*, shared: bool = False, links: bool = True) -> KafkaCluster:
     jars.classpath()
     label = f"local-{secrets.token_hex(4)}"
     directory = registry.labelled_directory(label)
-    plan = new_plan(links)
+    plan = new_plan(links, controllers)
     plan.save(directory / "plan.json")
     registration = registry.Registration(
         label, "local", str(directory), shared, plan.bootstrap, os.getpid(), plan.cluster_id

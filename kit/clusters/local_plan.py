@@ -36,6 +36,10 @@ class Plan:
     """Where other nodes believe it listens; the same ports when there is no proxy."""
 
     @property
+    def controllers(self) -> list[int]:
+        return [node for node in self.peer_ports if node not in self.client_ports]
+
+    @property
     def has_links(self) -> bool:
         return self.proxy_ports != self.peer_ports
 
@@ -59,7 +63,7 @@ class Plan:
         """The node's server.properties."""
         peers = f"{HOST}:{self.peer_ports[node]}"
         believed = f"{HOST}:{self.proxy_ports[node]}"
-        if node == CONTROLLER:
+        if node in self.controllers:
             role = {
                 "process.roles": "controller",
                 "listeners": f"CONTROLLER://{peers}",
@@ -77,7 +81,9 @@ class Plan:
         own = {
             "node.id": str(node),
             **role,
-            "controller.quorum.voters": f"{CONTROLLER}@{HOST}:{self.proxy_ports[CONTROLLER]}",
+            "controller.quorum.voters": ",".join(
+                f"{each}@{HOST}:{self.proxy_ports[each]}" for each in self.controllers
+            ),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": (
                 "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
@@ -89,9 +95,9 @@ class Plan:
         return lines + settings_table.as_properties()
 
 
-def new_plan(links: bool) -> Plan:
+def new_plan(links: bool, controllers: int = 1) -> Plan:
     """A fresh cluster on free ports; without `links`, nothing is between its nodes."""
-    nodes = (CONTROLLER, *BROKERS)
+    nodes = (*(CONTROLLER * number for number in range(1, controllers + 1)), *BROKERS)
     ports = iter(free_ports(len(BROKERS) + 2 * len(nodes)))
     client = {node: next(ports) for node in BROKERS}
     peer = {node: next(ports) for node in nodes}

@@ -101,15 +101,17 @@ class Inspector:
         }
 
     def _controller(self, nodes: Mapping[int, Node], witnesses: list[Address]) -> dict[str, Any]:
-        controller = next((node for node in nodes.values() if node.is_controller), None)
+        controllers = [node for node in nodes.values() if node.is_controller]
+        running = [node for node in controllers if node.state == "running"]
+        first = next(iter(running or controllers), None)
         shown = {
-            "id": controller.id if controller else -1,
-            "state": controller.state if controller else "running",
+            "id": first.id if first else -1,
+            "state": first.state if first else "running",
             "epoch": -1,
             "metadata_offset": -1,
         }
-        if shown["state"] != "running":
-            return shown  # brokers would wait for it before they answer
+        if controllers and not have_quorum(nodes):
+            return shown  # brokers would wait for an active one before they answer
         partition = m.DescribeQuorumRequest.PartitionData(0)
         topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
         with contextlib.suppress(Unreachable):
@@ -118,6 +120,7 @@ class Inspector:
                 seen = answer.topics[0].partitions[0]
                 shown |= {
                     "id": seen.leader_id,
+                    "state": "running",
                     "epoch": seen.leader_epoch,
                     "metadata_offset": seen.high_watermark,
                 }
@@ -156,12 +159,20 @@ def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> li
     return [node.address for node in running if node.address is not None]
 
 
+def have_quorum(nodes: Mapping[int, Node]) -> bool:
+    """Whether a majority of the controllers runs."""
+    controllers = [node for node in nodes.values() if node.is_controller]
+    return 2 * sum(node.state == "running" for node in controllers) > len(controllers)
+
+
 def cut_from_controller(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> frozenset[int]:
-    """Nodes whose link to the controller is cut, the controller itself with them."""
+    """Nodes that cannot reach a majority of the controllers: their links are cut."""
     controllers = {node.id for node in nodes.values() if node.is_controller}
+    cut = {tuple(link["between"]) for link in links if link["state"] == "cut"}
     return frozenset(
-        each
-        for link in links
-        if link["state"] == "cut" and controllers & set(link["between"])
-        for each in link["between"]
+        node
+        for node in nodes
+        if 2 * sum((node, c) in cut or (c, node) in cut for c in controllers)
+        >= len(controllers)
+        > 0
     )

@@ -49,7 +49,7 @@ class Flight:
 def asked(cluster: Cluster, sender: NodeId, to: NodeId, body: Any, topic: str) -> Iterator[Message]:
     """What a request says about a topic's partitions."""
     node: Any = cluster.nodes.get(sender)
-    if isinstance(body, m.FetchRequest) and to == cluster.spec.controller:
+    if isinstance(body, m.FetchRequest) and to in cluster.spec.controllers:
         return
     if isinstance(body, m.FetchRequest) and hasattr(node, "replicas"):
         yield from _follower_asks(node, to, topic)
@@ -98,6 +98,6 @@ def _news(records: bytes | None, topic_id: bytes) -> Iterator[Message]:
 
 def _topic_id(cluster: Cluster, topic: str) -> bytes:
     """Of a topic that the controller does not know (or if it is down), an id that no topic has."""
-    controller = cluster.nodes.get(cluster.spec.controller)
+    controller = cluster.controller
     found: bytes | None = controller.image.topic_ids.get(topic) if controller is not None else None
     return found or b""
