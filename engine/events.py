@@ -35,6 +35,12 @@ class ClientDeadline:
     __slots__ = ()
 
 
+class Background:
+    """The token of a timer for work that can wait: clients' requests go first."""
+
+    __slots__ = ()
+
+
 Source = int | str
 """A node id, or the driver's name for a client's connection."""
 

@@ -15,7 +15,7 @@ import heapq
 from operator import itemgetter
 
 from engine.cluster.items import Answer, Call, Item, NodeId, Ringing
-from engine.events import ClientDeadline, Token
+from engine.events import Background, ClientDeadline, Token
 
 PRUNE_AT = 1_000
 LATE = -1
@@ -72,6 +72,18 @@ class Agenda:
             known = self.timers.get((item.node, item.token))
             if known == (LATE if item.is_late else number):
                 self.set_timer(until, item.node, item.token)
+
+    @property
+    def is_background_next(self) -> bool:
+        """Whether what comes next can wait; not while nothing comes."""
+        item = self.heap[0][2]
+        return isinstance(item, Ringing) and isinstance(item.token, Background)
+
+    def put_off_next(self, until: int) -> None:
+        """The timer that comes next runs out then."""
+        item = heapq.heappop(self.heap)[2]
+        assert isinstance(item, Ringing), "only a timer is put off"
+        self.set_timer(until, item.node, item.token)
 
     def drop_timers(self, node: NodeId) -> None:
         self.timers = {key: number for key, number in self.timers.items() if key[0] != node}

@@ -149,8 +149,17 @@ class Cluster:
         return self.agenda.next_at
 
     def run(self, now: int, events: int) -> None:
-        """Runs what is due by `now`, at most so many events; `next_at` tells if more is due."""
+        """Runs what is due by `now`, at most so many events; `next_at` tells if more is due.
+
+        Work in the background comes after all else, and after the answers there are.
+        """
         while events > 0 and (at := self.next_at) is not None and at <= now:
+            if self.agenda.is_background_next:
+                if at < now:
+                    self.agenda.put_off_next(now)
+                    continue
+                if self.outgoing:
+                    return
             self.step(now)
             events -= 1
         # Overdue events happen at their own time, or every node would seem long silent.

@@ -6,8 +6,8 @@ applied here at once, one by one, so that no role change is skipped.
     metadata log --> apply --> Partition.update --> leader: purgatory, ISR checks
                                                \\-> follower: one of the Fetchers
 
-New replicas are opened when all records of an answer are applied.  Files take time: of many
-replicas a few are opened at once, and clients get their turn in between.  Until a replica is open,
+New replicas are opened when all records of an answer are applied.  Files take time: many
+replicas are opened one by one, and clients get their turn in between.  Until a replica is open,
 this broker is not its leader for anyone who asks, as in Kafka.
 
 Files are the LogDirectory's, compaction is the LogCleaner's, the tier the RemoteLogManager's.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
 
-from engine.events import Outbox, Stored
+from engine.events import Background, Outbox, Stored
 from engine.metadata.active_controller import ActiveController
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication import log_directory
@@ -44,9 +44,8 @@ from engine.storage.log_config import LogConfig
 from engine.wire.errors import Errors, KafkaError
 
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
-OPENED_AT_ONCE = 64
-PAUSE_US = 1_000
-"""So many new replicas are opened at once, and so long after them the next ones."""
+OPENED_AT_ONCE, PAUSE_US = 16, 100
+"""So many new replicas are opened in one step; of more, one in each step, and then a pause."""
 
 Key = tuple[str, int]
 
@@ -59,7 +58,7 @@ class PeriodicTimer:
 
 
 @dataclass(frozen=True, slots=True)
-class OpeningTimer:
+class OpeningTimer(Background):
     """Rings when the next new replicas are opened."""
 
 
@@ -165,11 +164,11 @@ class ReplicaManager:
     def open_new(self, now: int) -> None:
         """Opens the new replicas; if they are many, first those who wait get their answers."""
         if len(self.unopened) <= OPENED_AT_ONCE:
-            self.open_some(now)
+            self.open_some(now, OPENED_AT_ONCE)
         elif not self.is_opening:
             self._open_later(now)
 
-    def open_some(self, now: int, at_once: int = OPENED_AT_ONCE) -> None:
+    def open_some(self, now: int, at_once: int = 1) -> None:
         """Opens the next new replicas in the state that the image has by now."""
         self.is_opening = False
         for key in list(islice(self.unopened, at_once)):
