@@ -1,10 +1,11 @@
-"""Prints the truncation ladder: one search with its progress, or the table of all."""
+"""Prints the two ladders, of truncation and of consensus: one search, or the table of all."""
 
 from __future__ import annotations
 
 import sys
 from time import process_time
 
+from engine.sim.consensus import ladder as consensus
 from engine.sim.model.explore import Exploration, explore
 from engine.sim.model.replay import follow, replay
 from engine.sim.model.rules import RUNGS
@@ -71,3 +72,32 @@ def ladder_table(replicas: tuple[int, ...] = (2, 3)) -> Table:
     bounds = "Logs of 2 records, 2 records written, epochs 0 to 2."
     bounds += " Two states that differ only in which broker is which count as one."
     return Table("The truncation ladder, searched to its end", heads, rows, bounds)
+
+
+def print_consensus(rule: str | None) -> None:
+    """Searches one rule of the other ladder and tells its counter-example; without one, all.
+
+    RuntimeError says what can be chosen.
+    """
+    if rule is None:
+        print(consensus_table())
+        return
+    try:
+        found = consensus.explore(rule, progress=_show)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    print(f"{rule}: {consensus.RUNGS[rule].change}.")
+    print(f"Three voters: {found.verdict}. {found.states:,} states, {found.steps} steps deep.")
+    for number, action in enumerate(found.counter_example, 1):
+        print(f"{number:4}  {action.text}")
+
+
+def consensus_table() -> Table:
+    """Every rule of the ladder of consensus, searched with three voters."""
+    rows = []
+    for rule, rung in consensus.RUNGS.items():
+        found = consensus.explore(rule)
+        rows.append([rule, rung.change, found.verdict, f"{found.states:,}"])
+    heads = ["rule", "what it does", "three voters", "states"]
+    bounds = "Two records, epochs up to 4; which voter is which does not count."
+    return Table("The ladder of consensus, searched to its end", heads, rows, bounds)

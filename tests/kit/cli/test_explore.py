@@ -47,3 +47,17 @@ def test_a_replay_breaks_the_rule_with_real_brokers_and_not_the_next(capsys) -> 
     assert mended.rstrip().endswith("every invariant holds")
     assert cli.main(["explore", "--replay"]) == 1
     assert "'kip-320' has no counter-example" in capsys.readouterr().err
+
+
+def test_the_other_ladder_tells_how_a_vote_is_given_twice(capsys) -> None:
+    assert cli.main(["explore", "--consensus", "--rule", "vote-in-memory"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "vote-in-memory: a vote is answered before it is written."
+    assert out[1].startswith("Three voters: broken in 7 steps: two leaders. ")
+    assert out[2] == "   1  100 stands for election in epoch 1"
+    assert len(out) == 2 + 7
+
+
+def test_a_rule_that_is_not_on_the_other_ladder_is_refused_with_those_that_are(capsys) -> None:
+    assert cli.main(["explore", "--consensus", "--rule", "kip-101"]) == 1
+    assert "choose no-epochs, any-log" in capsys.readouterr().err
