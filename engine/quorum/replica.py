@@ -12,6 +12,10 @@ One request to each other voter is under way.  A change of state makes all of th
 answers are of another time.  A voter whose answer taught nothing is left alone for
 controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)
 
+Simplified: a follower's fetch timer runs out up to 50 ms late, drawn at random.  In one process
+a leader often answers two followers at one instant, and both would stand at one instant, each with
+its own vote.  In Kafka networks and disks keep them apart.
+
 Source: KafkaRaftClient of Kafka 4.3.1; KIP-595, KIP-996.
 """
 
@@ -39,6 +43,9 @@ from engine.wire.structures import Message, RequestMessage
 
 MAX_WAIT_MS = 500
 CHECK_QUORUM_FACTOR = 1.5
+APART_US = 50_000
+"""The spread of followers' fetch timers; without it, two would stand at one instant."""
+
 _HERE = "quorum.replica.Replica"
 
 RAFT_REQUESTS = (
@@ -310,7 +317,7 @@ class Replica:
             self.log.append_fetched(part.records or b"", self.state.epoch)
             self._commit(now, part.high_watermark)
         self.state.has_fetched = True
-        self.deadline = now + self._fetch_timeout_us
+        self.deadline = now + self._fetch_timeout_us + self.ids.randrange(APART_US)
 
     def _count(self, now: int) -> None:
         """As leader: what does a majority have?"""
