@@ -21,6 +21,7 @@ from engine.control.state import ControlState, Decision
 from engine.metadata.image import TOPIC, TopicImage
 from engine.metadata.records import RECORDS_PER_BATCH_MAX
 from engine.metadata.topic_names import collision_key, problem_with
+from engine.quorum.raft_messages import METADATA_TOPIC
 from engine.quotas.mutation_quotas import NO_QUOTA, MutationQuota
 from engine.settings import TopicConfig
 from engine.settings.definitions import table
@@ -28,9 +29,6 @@ from engine.settings.sources import Source, topic_synonyms
 from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.errors import Errors, KafkaError
-
-METADATA_TOPIC = "__cluster_metadata"
-
 
 # -- create
 

@@ -29,7 +29,6 @@ class Reader:
     offset: int = UNKNOWN
     fetched_at: int = UNKNOWN
     caught_up_at: int = UNKNOWN
-    knows_leader: bool = False
 
 
 class VoterProgress:
@@ -53,7 +52,7 @@ class VoterProgress:
         if reader < 0:
             return
         seen = self.voters.get(reader) or self.observers.setdefault(reader, Reader())
-        seen.offset, seen.fetched_at, seen.knows_leader = offset, now, True
+        seen.offset, seen.fetched_at = offset, now
         if offset >= high_watermark:
             seen.caught_up_at = now
         if reader in self.voters:
