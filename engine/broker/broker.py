@@ -214,9 +214,9 @@ class Broker:
                 self.replicas.isr_changes.answered(now, body)
             case MetadataRound():
                 before = self.metadata.offset
-                records = self.metadata_fetcher.records(now, body)
-                if records is not None:
-                    for offset, record in records:
+                news = self.metadata_fetcher.answered(now, body)
+                if news is not None:
+                    for offset, record in news:
                         self._apply(now, offset, record)
                     self.replicas.open_new(now)
                     self.metadata_fetcher.poll()

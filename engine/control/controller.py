@@ -15,9 +15,10 @@ it has not answered: the broker asks the next one.
 
 Timers: one per broker session, moved along lazily; one each for the two periodic
 elections; one per fetch that waits.  None looks at partitions one by one.
-Source: QuorumController of Kafka 4.3.1.  Simplified: no snapshots, no metadata transactions, no
-NoOpRecord, no ACLs, no reassignment yet; the only voter is active at once; a leader that resigns is
-not active any more (in Kafka until its next append).
+Source: QuorumController of Kafka 4.3.1.  Simplified: no metadata transactions, no NoOpRecord, no
+ACLs, no reassignment yet; the only voter is active at once; a leader that resigns is not active any
+more (in Kafka until its next append).  The active controller writes a snapshot at a moment when all
+it has decided is committed; in Kafka each node has a second image for that.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from engine.events import (
     Response,
     Token,
 )
-from engine.metadata import features
+from engine.metadata import features, image_records
 from engine.metadata.image import MetadataImage
 from engine.plain import Plain
 from engine.quorum.describe import describe
@@ -214,8 +215,28 @@ class Controller:
         while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
             _, request, answer = self.unanswered.popleft()
             self.outbox.reply(request, answer)
+        if self.log.needs_snapshot(now) and self.image.offset == self.log.high_watermark:
+            self._write_snapshot(now)
+
+    def _write_snapshot(self, now: int) -> None:
+        written = self.log.write_snapshot(now, self.image.epoch, image_records.records(self.image))
+        self.outbox.trace(
+            "control.controller.Controller._write_snapshot",
+            "snapshot-written",
+            "",
+            "enough has been committed since the last one",
+            snapshot=str(written),
+            bytes=self.log.snapshots.size(written),
+        )
 
     def _apply(self, limit: int) -> None:
+        """Applies the log up to an offset, from the newest snapshot on if that is news."""
+        newest = self.log.snapshot_for(self.image.offset)
+        if newest is not None:
+            self._forget()
+            for record in self.log.snapshots.load(newest):
+                self.state.apply(newest.end_offset - 1, record)
+            self.image.offset, self.image.epoch = newest
         for offset, record in self.log.records(self.image.offset, limit):
             self.state.apply(offset, record)
 

@@ -19,9 +19,8 @@ from engine.control import assignments
 from engine.control.configs import check_topic_configs
 from engine.control.state import ControlState, Decision
 from engine.metadata.image import TOPIC, TopicImage
-from engine.metadata.records import RECORDS_PER_BATCH_MAX
+from engine.metadata.records import METADATA_TOPIC, RECORDS_PER_BATCH_MAX
 from engine.metadata.topic_names import collision_key, problem_with
-from engine.quorum.raft_messages import METADATA_TOPIC
 from engine.quotas.mutation_quotas import NO_QUOTA, MutationQuota
 from engine.settings import TopicConfig
 from engine.settings.definitions import table

@@ -12,9 +12,9 @@ Two numbers order the changes of a partition.  The *leader epoch* grows with eac
 of the leader (also to "none") and fences off messages of former leaders.  The *partition
 epoch* grows with every change and makes ISR updates compare-and-set (KIP-497).
 
-Simplified: records of features that the engine does not have (ACLs, delegation
-tokens) are unknown here, metadata transactions (KIP-868) are applied as they come, and
-no snapshots are taken.
+Simplified: records of features that the engine does not have (ACLs, delegation tokens) are
+unknown here, replicas that are being added or removed are not kept, and metadata transactions
+(KIP-868) are applied as they come.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ _NOT_IN_THE_IMAGE = (
     m.NoOpRecord,
     m.BeginTransactionRecord,
     m.EndTransactionRecord,
-    m.RegisterControllerRecord,
     m.KRaftVersionRecord,
     m.VotersRecord,
     m.SnapshotHeaderRecord,
@@ -101,8 +100,10 @@ class TopicImage:
 
 @dataclass(frozen=True, slots=True)
 class BrokerImage:
-    """A registered broker.  `epoch` is new with each incarnation; `host`, `port` are what
-    the first listener advertises."""
+    """A registered broker.  `epoch` is new with each incarnation.
+
+    `host` and `port` are what the first of its `end_points` advertises.
+    """
 
     id: int
     epoch: int
@@ -113,6 +114,8 @@ class BrokerImage:
     fenced: bool = True
     in_controlled_shutdown: bool = False
     directories: tuple[bytes, ...] = ()
+    end_points: tuple[m.RegisterBrokerRecord.BrokerEndpoint, ...] = ()
+    features: tuple[m.RegisterBrokerRecord.BrokerFeature, ...] = ()
 
 
 @dataclass(slots=True)
@@ -120,6 +123,7 @@ class MetadataImage:
     """The cluster's metadata.  `offset` is the next to apply, `epoch` the controller's."""
 
     brokers: dict[int, BrokerImage] = field(default_factory=dict)
+    controllers: dict[int, m.RegisterControllerRecord] = field(default_factory=dict)
     topics: dict[bytes, TopicImage] = field(default_factory=dict)
     topic_ids: dict[str, bytes] = field(default_factory=dict)
     configs: Configs = field(default_factory=dict)
@@ -183,6 +187,8 @@ class MetadataImage:
                 )
             case m.UnregisterBrokerRecord():
                 del self.brokers[record.broker_id]
+            case m.RegisterControllerRecord():
+                self.controllers[record.controller_id] = record
             case m.FenceBrokerRecord() | m.UnfenceBrokerRecord():
                 fenced = isinstance(record, m.FenceBrokerRecord)
                 self.brokers[record.id] = replace(self.brokers[record.id], fenced=fenced)
@@ -256,4 +262,6 @@ def _broker(record: m.RegisterBrokerRecord) -> BrokerImage:
         fenced=record.fenced,
         in_controlled_shutdown=record.in_controlled_shutdown,
         directories=tuple(record.log_dirs),
+        end_points=tuple(record.end_points),
+        features=tuple(record.features),
     )

@@ -23,8 +23,9 @@ from engine.records.batch import Record
 from engine.wire import codec, schema, uuids
 from engine.wire import messages as m
 
+METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = uuids.METADATA_TOPIC
-METADATA_DIRECTORY = "__cluster_metadata-0"
+METADATA_DIRECTORY = f"{METADATA_TOPIC}-0"
 RECORDS_PER_BATCH_MAX = 10_000
 """Kafka refuses a change with more records than this."""
 
@@ -112,16 +113,19 @@ def encode_leader_change(
 
 def decode_batches(buffer: bytes) -> Iterator[tuple[int, MetadataRecord]]:
     """Each record's offset and message, control records included (as `LeaderChange`)."""
-    for header, position in batch.iterate(buffer):
-        for record in batch.decode(buffer, position):
-            if not header.is_control:
-                yield record.offset, decode_record(record.value or b"")
-                continue
-            message = control.read(record)
-            if isinstance(message, m.LeaderChangeMessage):
-                yield (
-                    record.offset,
-                    LeaderChange(message.leader_id, header.partition_leader_epoch),
-                )
-            else:
-                yield record.offset, message
+    for _, position in batch.iterate(buffer):
+        yield from decode_batch(buffer, position)
+
+
+def decode_batch(buffer: bytes, position: int) -> Iterator[tuple[int, MetadataRecord]]:
+    """The records of the batch at `position`."""
+    header = batch.read_header(buffer, position)
+    for record in batch.decode(buffer, position):
+        if not header.is_control:
+            yield record.offset, decode_record(record.value or b"")
+            continue
+        message = control.read(record)
+        if isinstance(message, m.LeaderChangeMessage):
+            yield record.offset, LeaderChange(message.leader_id, header.partition_leader_epoch)
+        else:
+            yield record.offset, message

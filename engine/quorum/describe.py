@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.quorum.raft_messages import METADATA_TOPIC
+from engine.metadata.records import METADATA_TOPIC
 from engine.quorum.replica import Replica
 from engine.quorum.voter_progress import Reader
 from engine.wire import messages as m

@@ -2,6 +2,7 @@
 
 A voter that asks for what comes after its log's end tells the leader how far it has got.  Does its
 log end where the leader's never was, the answer says where the two part, and the voter cuts there.
+A reader that needs what the log no longer has is sent to the newest snapshot.
 
 If there is nothing yet, the request waits: a voter's until something is appended or the high
 watermark moves, a broker's until something is committed, at most its max.wait.  That is how a new
@@ -18,9 +19,10 @@ from typing import Any, TypeGuard
 
 from engine.events import AnyRequest, Outbox, Request
 from engine.metadata.records import METADATA_TOPIC_ID
+from engine.metadata.snapshot import SnapshotId
 from engine.quorum import raft_messages
 from engine.quorum.quorum_state import QuorumState
-from engine.quorum.raft_log import RaftLog
+from engine.quorum.raft_log import EpochEnd, RaftLog
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -52,10 +54,13 @@ class Fetches:
         wait_us = request.body.max_wait_ms * 1000
         self.outbox.set_timer(FetchWait(self.last_number), now + wait_us)
 
-    def answer_parted(self, request: Request[m.FetchRequest], epoch: int, end: int) -> None:
-        """The reader's log is none of ours beyond the end of this epoch."""
-        data = self._data()
-        data.diverging_epoch = m.FetchResponse.EpochEndOffset(epoch, end)
+    def redirect(self, request: Request[m.FetchRequest], to: SnapshotId | EpochEnd) -> None:
+        """The reader needs a snapshot first, or its log is none of ours beyond an epoch's end."""
+        data, response = self._data(), m.FetchResponse
+        if isinstance(to, SnapshotId):
+            data.snapshot_id = response.SnapshotId(*to)
+        else:
+            data.diverging_epoch = response.EpochEndOffset(*to)
         self._reply(request, data)
 
     @staticmethod
@@ -101,7 +106,7 @@ class Fetches:
         copies = self.reader_of(request.body) in self.state.voters
         if copies and asked.high_watermark < self.log.high_watermark:
             return True
-        exists = self.log.log.log_start_offset <= asked.fetch_offset <= self.log.end_offset
+        exists = self.log.start_offset <= asked.fetch_offset <= self.log.end_offset
         return not exists or asked.fetch_offset < self._limit(request)
 
     def _answer(self, request: Request[m.FetchRequest]) -> None:
@@ -121,7 +126,7 @@ class Fetches:
             partition_index=0,
             high_watermark=self.log.high_watermark,
             last_stable_offset=self.log.high_watermark,
-            log_start_offset=self.log.log.log_start_offset,
+            log_start_offset=self.log.start_offset,
             current_leader=response.LeaderIdAndEpoch(
                 leader_id=self.state.leader, leader_epoch=self.state.epoch
             ),

@@ -10,31 +10,48 @@ another leader's log says something else there.
 One flush is under way at a time.  What is appended meanwhile goes with the next, so a busy
 controller does not flush more often than its disk can.
 
+A snapshot stands for everything below its offset (snapshots.py).  Of an older one, and of the log
+below the next, nothing is needed; they go when log and snapshots together are too large or too old.
+
 Stricter than Kafka: a leader counts itself only with what it has flushed.  Kafka counts what it has
-appended, and flushes while its followers fetch.
+appended, and flushes while its followers fetch.  Simplified: old snapshots go when a new one is
+written (before it, so that who is a little behind can still read on in the log); Kafka looks once a
+minute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from engine.events import Outbox
+from engine.metadata import snapshot
 from engine.metadata.records import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     MetadataRecord,
     decode_batches,
 )
+from engine.metadata.snapshot import SnapshotId
+from engine.quorum.snapshots import Snapshots
 from engine.records import batch
+from engine.settings import Settings
 from engine.storage import checkpoints
 from engine.storage.disk import Disk
 from engine.storage.log import Log
 from engine.storage.log_config import UNLIMITED, LogConfig
+from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 FLUSH_TOKEN = "metadata-flush"
 READ_BYTES = 1 << 20
-_CONFIG = LogConfig(retention_ms=UNLIMITED, max_message_bytes=1 << 30)
+
+
+class EpochEnd(NamedTuple):
+    """Where an epoch ends in a log."""
+
+    epoch: int
+    end_offset: int
 
 
 class RaftLog:
@@ -43,13 +60,45 @@ class RaftLog:
     What a former process has left is taken as not flushed: it may only be in the page cache.
     """
 
-    def __init__(self, disk: Disk, outbox: Outbox, now: int) -> None:
+    def __init__(self, disk: Disk, settings: Settings, outbox: Outbox, now: int) -> None:
+        self.settings = settings
         self.outbox = outbox
-        self.log = Log(disk, METADATA_DIRECTORY, _CONFIG, now)
+        self.log = Log(disk, METADATA_DIRECTORY, _log_config(settings), now)
         if checkpoints.read_topic_id(disk, METADATA_DIRECTORY) is None:
             checkpoints.write_topic_id(disk, METADATA_DIRECTORY, METADATA_TOPIC_ID)
-        self.high_watermark = self.flushed_to = self.log.log_start_offset
+        self.snapshots = Snapshots(disk)
+        self._begin_at_snapshot()
+        newest = self.snapshots.newest
+        self.high_watermark = newest.end_offset if newest else 0
+        self.flushed_to = self.start_offset
         self.flushing_to: int | None = None
+        self.size_behind = self.log.bytes_between(self.high_watermark)
+        self.looked_at = now
+
+    def _begin_at_snapshot(self) -> None:
+        """The log begins at 0 or at a snapshot; KafkaError if there is none, or it is damaged."""
+        start = self.start_offset
+        self.snapshots.delete_below(start)
+        newest = self.snapshots.newest
+        if newest is None:
+            if start:
+                raise KafkaError(
+                    Errors.KAFKA_STORAGE_ERROR,
+                    f"the metadata log begins at {start}, and there is no snapshot of what came "
+                    f"before: copy the newest {snapshot.SUFFIX} file from another node into "
+                    f"{METADATA_DIRECTORY}",
+                )
+            return
+        self.snapshots.load(newest)
+        if newest.end_offset > self.end_offset:
+            self.log.truncate_fully_and_start_at(newest.end_offset)
+            self.snapshots.delete_below(newest.end_offset)
+        elif start:
+            self.log.advance_log_start(self.snapshots.ids[0].end_offset)
+
+    @property
+    def start_offset(self) -> int:
+        return self.log.log_start_offset
 
     @property
     def end_offset(self) -> int:
@@ -57,8 +106,9 @@ class RaftLog:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record; 0 while there is none."""
-        return max(self.log.latest_epoch, 0)
+        """The epoch of the last record; 0 while there has been none."""
+        newest = self.snapshots.newest
+        return max(self.log.latest_epoch, newest.epoch if newest else 0)
 
     @property
     def is_flushed(self) -> bool:
@@ -69,6 +119,7 @@ class RaftLog:
     def append(self, data: bytes, epoch: int, now: int) -> None:
         """As leader: one batch, with the next offsets."""
         self.log.append_as_leader(data, epoch, now, "raft-leader")
+        self.size_behind += len(data)
         self.flush()
 
     def append_fetched(self, data: bytes, epoch: int) -> None:
@@ -80,6 +131,7 @@ class RaftLog:
             size += header.size_in_bytes
         if size:
             self.log.append_as_follower(data[:size])
+            self.size_behind += size
             self.flush()
 
     def truncate(self, epoch: int, end_offset: int) -> None:
@@ -92,15 +144,19 @@ class RaftLog:
         else:
             agreed = own_end
         if agreed < self.high_watermark:
-            raise KafkaError(
-                Errors.KAFKA_STORAGE_ERROR,
-                f"cutting the metadata log at {agreed} would undo what is committed up to "
-                f"{self.high_watermark}",
-            )
+            raise self._undone(agreed)
         end = self.log.truncate_to(agreed)
+        self._measure()
         self.flushed_to = min(self.flushed_to, end)
         if self.flushing_to is not None:
             self.flushing_to = min(self.flushing_to, end)
+
+    def _undone(self, offset: int) -> KafkaError:
+        return KafkaError(
+            Errors.KAFKA_STORAGE_ERROR,
+            f"cutting the metadata log at {offset} would undo what is committed up to "
+            f"{self.high_watermark}",
+        )
 
     def flush(self) -> None:
         """Begins a flush, unless one is under way or everything is flushed."""
@@ -127,6 +183,63 @@ class RaftLog:
     def close(self) -> None:
         self.log.close()
 
+    # -- snapshots
+
+    def needs_snapshot(self, now: int) -> bool:
+        """Whether so much, or so old, is committed behind the newest one."""
+        newest = self.snapshots.newest
+        if self.high_watermark <= (newest.end_offset if newest else 0):
+            return False
+        interval_ms: int = self.settings["metadata.log.max.snapshot.interval.ms"]
+        is_old = interval_ms > 0 and now - self.looked_at >= interval_ms * 1000
+        return is_old or self.size_behind >= self.settings[
+            "metadata.log.max.record.bytes.between.snapshots"
+        ]  # fmt: skip
+
+    def write_snapshot(self, now: int, epoch: int, records: Iterable[m.Message]) -> SnapshotId:
+        """Of everything that is committed: `epoch` is that of the last committed record."""
+        new, now_ms = SnapshotId(self.high_watermark, epoch), now // 1000
+        data = snapshot.encode(new, records, self._timestamp_before(new.end_offset), now_ms)
+        self._clean(now_ms)
+        self.snapshots.write(new, data)
+        self.looked_at = now
+        self._measure()
+        return new
+
+    def restart_at(self, now: int, new: SnapshotId, data: bytes) -> None:
+        """As follower: the leader's snapshot takes the place of a log that ends before it."""
+        if new.end_offset < self.high_watermark:
+            raise self._undone(new.end_offset)
+        self.snapshots.write(new, data)
+        self.log.truncate_fully_and_start_at(new.end_offset)
+        self.snapshots.delete_below(new.end_offset)
+        self.high_watermark = self.flushed_to = new.end_offset
+        self.looked_at = now
+        self._measure()
+
+    def _measure(self) -> None:
+        newest = self.snapshots.newest
+        self.size_behind = self.log.bytes_between(newest.end_offset if newest else 0)
+
+    def _timestamp_before(self, offset: int) -> int:
+        return batch.read_header(self.log.read(offset - 1, 1)).max_timestamp
+
+    def _clean(self, now_ms: int) -> None:
+        """Deletes the oldest snapshot, and the log below the next; one snapshot always stays."""
+        while len(self.snapshots.ids) > 1 and self._is_too_much(now_ms):
+            kept = self.snapshots.ids[1].end_offset
+            self.log.advance_log_start(kept)
+            self.snapshots.delete_below(kept)
+
+    def _is_too_much(self, now_ms: int) -> bool:
+        max_bytes: int = self.settings["metadata.max.retention.bytes"]
+        max_age_ms: int = self.settings["metadata.max.retention.ms"]
+        size = self.log.size_in_bytes + self.snapshots.size_in_bytes
+        if 0 <= max_bytes < size:
+            return True
+        oldest = self.snapshots.last_timestamp(self.snapshots.ids[0])
+        return 0 <= max_age_ms < now_ms - oldest
+
     # -- reading
 
     def read(self, offset: int, max_bytes: int, limit: int) -> bytes:
@@ -134,7 +247,7 @@ class RaftLog:
 
         KafkaError(OFFSET_OUT_OF_RANGE) for an offset that this log never reached.
         """
-        if offset < self.log.log_start_offset or offset > self.end_offset:
+        if offset < self.start_offset or offset > self.end_offset:
             raise KafkaError(Errors.OFFSET_OUT_OF_RANGE, f"There is no metadata offset {offset}.")
         if offset >= limit:
             return b""
@@ -148,15 +261,36 @@ class RaftLog:
                     yield found, record
                     offset = found + 1
 
-    def agrees(self, epoch: int, offset: int) -> tuple[int, int] | None:
+    def snapshot_for(self, offset: int) -> SnapshotId | None:
+        """What a reader needs that has everything below `offset`, if the log alone won't do."""
+        return self.snapshots.newest if offset == 0 or offset < self.start_offset else None
+
+    def differs(self, epoch: int, offset: int) -> SnapshotId | EpochEnd | None:
         """None if a log that ends at (epoch, offset) is a part of this one.
 
-        Else the (epoch, end offset) up to which it may be: the largest epoch here that is not later
-        than `epoch`, and where that epoch ends.
+        Else up to where it may be: the largest epoch here that is not later than `epoch`, and where
+        that epoch ends.  What is below this log's start is in its newest snapshot.
         """
-        if offset == 0 and self.log.log_start_offset == 0:
-            return None
-        found_epoch, end = self.log.end_offset_for_epoch(epoch)
-        if found_epoch < 0:
-            found_epoch, end = self.last_epoch, self.end_offset
-        return None if found_epoch == epoch and end >= offset else (found_epoch, end)
+        needed = self.snapshot_for(offset)
+        if needed is not None or offset == 0:
+            return needed
+        if self.snapshots.ids:
+            oldest = self.snapshots.ids[0]
+            if (oldest.end_offset, oldest.epoch) == (offset, epoch):
+                return None
+            if epoch < oldest.epoch or offset == self.start_offset:
+                return self.snapshots.newest
+        found = EpochEnd(*self.log.end_offset_for_epoch(epoch))
+        if found.epoch < 0:
+            found = EpochEnd(self.last_epoch, self.end_offset)
+        return None if found.epoch == epoch and found.end_offset >= offset else found
+
+
+def _log_config(settings: Settings) -> LogConfig:
+    segment_bytes = settings["internal.metadata.log.segment.bytes"]
+    return LogConfig(
+        segment_bytes=segment_bytes or settings["metadata.log.segment.bytes"],
+        segment_ms=settings["metadata.log.segment.ms"],
+        retention_ms=UNLIMITED,
+        max_message_bytes=1 << 30,
+    )

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.metadata.records import METADATA_TOPIC_ID
+from engine.metadata.records import METADATA_TOPIC, METADATA_TOPIC_ID
 from engine.quorum.election_state import ElectionState
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from engine.wire.structures import Message, RequestMessage
-
-METADATA_TOPIC = "__cluster_metadata"
-
 
 # -- requests
 
@@ -89,6 +86,8 @@ def partition_of(body: RequestMessage[Message]) -> Any:
     topic, part = topics[0], topics[0].partitions[0]
     if isinstance(body, m.FetchRequest):
         found = topic.topic_id == METADATA_TOPIC_ID and part.partition == 0
+    elif isinstance(body, m.FetchSnapshotRequest):
+        found = topic.name == METADATA_TOPIC and part.partition == 0
     else:
         found = topic.topic_name == METADATA_TOPIC and part.partition_index == 0
     return part if found else None
@@ -126,6 +125,7 @@ def refusal(body: RequestMessage[Message], error: Errors) -> Message:
         m.BeginQuorumEpochRequest: m.BeginQuorumEpochResponse,
         m.EndQuorumEpochRequest: m.EndQuorumEpochResponse,
         m.FetchRequest: m.FetchResponse,
+        m.FetchSnapshotRequest: m.FetchSnapshotResponse,
     }
     found: Message = kinds[type(body)](error_code=error)
     return found
@@ -139,7 +139,8 @@ def answered_partition(body: Message | tuple[()] | None) -> Any:
     if not rows or not rows[0].partitions:
         return None
     part = rows[0].partitions[0]
-    told = part.current_leader if isinstance(body, m.FetchResponse) else part
+    fetched = isinstance(body, m.FetchResponse | m.FetchSnapshotResponse)
+    told = part.current_leader if fetched else part
     if told is None:
         return None
     return Errors(part.error_code), told.leader_epoch, told.leader_id, part

@@ -4,6 +4,7 @@
     BeginQuorumEpoch    a leader makes itself known to voters that do not fetch from it
     EndQuorumEpoch      a leader stops, and says who should follow it
     Fetch               everything else: copying, counting, and "I am still there"
+    FetchSnapshot       what a follower needs that the leader's log no longer has
 
 Each event changes something; then `poll` does what is due.  So the rules of a state are in one
 place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
@@ -28,17 +29,19 @@ from typing import Any, Protocol
 
 from engine.events import Answered, AnyRequest, Outbox, Request
 from engine.metadata.records import encode_batch, encode_leader_change
-from engine.quorum import fetches, raft_messages
+from engine.metadata.snapshot import SnapshotId
+from engine.metadata.snapshot_download import SnapshotDownload
+from engine.quorum import fetches, raft_messages, snapshot_fetches
 from engine.quorum.election_state import NONE
 from engine.quorum.fetches import Fetches
 from engine.quorum.quorum_state import QuorumState
-from engine.quorum.raft_log import RaftLog
+from engine.quorum.raft_log import EpochEnd, RaftLog
 from engine.quorum.roles import NOMINEES, Role
 from engine.quorum.voter_progress import VoterProgress
 from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
-from engine.wire.errors import Errors
+from engine.wire.errors import CorruptBatch, Errors
 from engine.wire.structures import Message, RequestMessage
 
 MAX_WAIT_MS = 500
@@ -50,6 +53,7 @@ _HERE = "quorum.replica.Replica"
 
 RAFT_REQUESTS = (
     m.FetchRequest, m.VoteRequest, m.BeginQuorumEpochRequest, m.EndQuorumEpochRequest,
+    m.FetchSnapshotRequest,
 )  # fmt: skip
 
 
@@ -76,7 +80,7 @@ class Machine(Protocol):
         """Its voter no longer leads: what is above the high watermark may be lost."""
 
     def committed(self, now: int) -> None:
-        """The high watermark has moved."""
+        """The high watermark has moved; the log may begin at a snapshot that is news, too."""
 
 
 class Replica:
@@ -110,6 +114,7 @@ class Replica:
         self.calls: dict[int, RaftCall] = {}
         self.last_number = 0
         self.resting: dict[int, int] = {}  # voter -> when it may be asked again
+        self.download: SnapshotDownload | None = None
         self.successors: list[int] = []
         self.unaware: set[int] = set()  # of a resigned leader: who has not heard of it
 
@@ -130,7 +135,7 @@ class Replica:
 
     def start(self, now: int) -> None:
         """Goes on where the last process stopped; the only voter leads at once."""
-        self.log = RaftLog(self.disk, self.outbox, now)
+        self.log = RaftLog(self.disk, self.settings, self.outbox, now)
         self.fetches = Fetches(self.state, self.log, self.outbox)
         self.state.begin(self.log.last_epoch)
         if self.is_alone:
@@ -152,6 +157,10 @@ class Replica:
             self._refuse(request, Errors.INVALID_REQUEST)
         elif fetches.is_fetch(request):
             self._fetched(now, request, part)
+        elif isinstance(body, m.FetchSnapshotRequest):
+            self.outbox.reply(request, snapshot_fetches.answer(self.state, self.log, body, part))
+            if self.progress is not None:
+                self.progress.heard_from(now, body.replica_id)
         else:
             error, granted = self._asked(now, body, part)
             answer = raft_messages.answer(body, self.state.saved, error, granted)
@@ -168,6 +177,8 @@ class Replica:
             self._rest(now, call.peer)
         else:
             error, epoch, leader, part = found
+            if error == Errors.SNAPSHOT_NOT_FOUND:
+                self.download = None  # the leader has a newer one by now
             if not self._heard_of(now, epoch, leader):
                 if error != Errors.NONE or epoch < self.state.epoch:
                     self._rest(now, call.peer)
@@ -267,13 +278,19 @@ class Replica:
             self.fetches.refuse(request, Errors.NOT_LEADER_OR_FOLLOWER)
         elif part.fetch_offset < 0 or (copies and not 0 <= part.last_fetched_epoch <= epoch):
             self.fetches.refuse(request, Errors.INVALID_REQUEST)
-        elif copies and (parted := self.log.agrees(part.last_fetched_epoch, part.fetch_offset)):
-            self.fetches.answer_parted(request, *parted)
+        elif elsewhere := self._elsewhere(part, copies):
+            self.fetches.redirect(request, elsewhere)
         else:
             progress.fetched(now, reader, part.fetch_offset, self.log.high_watermark)
             if copies:
                 self._count(now)
             self.fetches.answer(now, request)
+
+    def _elsewhere(self, part: Any, copies: bool) -> SnapshotId | EpochEnd | None:
+        """What a reader needs before it can read on; a broker's log never differs."""
+        if copies:
+            return self.log.differs(part.last_fetched_epoch, part.fetch_offset)
+        return self.log.snapshot_for(part.fetch_offset)
 
     def _refuse(self, request: AnyRequest, error: Errors) -> None:
         self.outbox.reply(request, raft_messages.refusal(request.body, error))
@@ -304,11 +321,15 @@ class Replica:
             self.unaware.discard(peer)
         elif isinstance(body, m.FetchResponse) and peer == self.state.leader:
             self._copy(now, part)
+        elif isinstance(body, m.FetchSnapshotResponse) and peer == self.state.leader:
+            self._copy_piece(now, part)
 
     def _copy(self, now: int, part: Any) -> None:
         """The leader's answer to a fetch."""
-        parted = part.diverging_epoch
-        if parted is not None:
+        parted, needed = part.diverging_epoch, part.snapshot_id
+        if needed is not None:
+            self.download = SnapshotDownload(SnapshotId(needed.end_offset, needed.epoch))
+        elif parted is not None:
             before = self.log.end_offset
             self.log.truncate(parted.epoch, parted.end_offset)
             self._trace("_copy", "truncated", "the leader's log says something else",
@@ -316,6 +337,28 @@ class Replica:
         else:
             self.log.append_fetched(part.records or b"", self.state.epoch)
             self._commit(now, part.high_watermark)
+        self._hears_the_leader(now)
+
+    def _copy_piece(self, now: int, piece: Any) -> None:
+        """The leader's answer to FetchSnapshot."""
+        download = self.download
+        assert download is not None, "an answer is to what was asked"
+        try:
+            if download.take(piece):
+                self.download = None
+                download.records()
+                self.log.restart_at(now, download.id, bytes(download.data))
+                self._trace("_copy_piece", "snapshot-loaded", "the leader's log begins behind ours",
+                            snapshot=str(download.id), bytes=len(download.data))  # fmt: skip
+                self.machine.committed(now)
+        except CorruptBatch as error:
+            self.download = None
+            self._trace(
+                "_copy_piece", "snapshot-refused", error.text or "", snapshot=str(download.id)
+            )
+        self._hears_the_leader(now)
+
+    def _hears_the_leader(self, now: int) -> None:
         self.state.has_fetched = True
         self.deadline = now + self._fetch_timeout_us + self.ids.randrange(APART_US)
 
@@ -404,6 +447,7 @@ class Replica:
         """The state is another one: for so long, if nothing comes in between."""
         self.deadline = now + wait_us
         self.calls.clear()
+        self.download = None
         self.has_claimed = False
         if self.progress is not None:
             self.progress = None
@@ -471,6 +515,12 @@ class Replica:
             self._fetch(self.ids.choice(ready))
 
     def _fetch(self, peer: int) -> None:
+        if self.download is not None and peer == self.state.leader:
+            max_bytes: int = self.settings["controller.quorum.fetch.snapshot.max.bytes"]
+            self._send(peer, self.download.request(
+                self.cluster_id, self.node_id, self.state.epoch, max_bytes
+            ))  # fmt: skip
+            return
         body = raft_messages.fetch(
             self.cluster_id,
             self.node_id,

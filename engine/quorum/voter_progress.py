@@ -55,6 +55,10 @@ class VoterProgress:
         seen.offset, seen.fetched_at = offset, now
         if offset >= high_watermark:
             seen.caught_up_at = now
+        self.heard_from(now, reader)
+
+    def heard_from(self, now: int, reader: int) -> None:
+        """A voter that asks for anything takes this leader for one."""
         if reader in self.voters:
             self.heard.add(reader)
             if len(self.heard) >= self.others_needed:

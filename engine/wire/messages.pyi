@@ -995,6 +995,61 @@ class FetchRequest(RequestMessage[FetchResponse]):
     rack_id: str = ""
 
 
+class FetchSnapshotResponse(Message):
+    class TopicSnapshot(Structure):
+        name: str = ""
+        partitions: list[FetchSnapshotResponse.PartitionSnapshot] = ...
+
+    class PartitionSnapshot(Structure):
+        index: int = 0
+        error_code: int = 0
+        snapshot_id: FetchSnapshotResponse.SnapshotId = ...
+        current_leader: FetchSnapshotResponse.LeaderIdAndEpoch | None = None
+        size: int = 0
+        position: int = 0
+        unaligned_records: bytes = ...
+
+    class SnapshotId(Structure):
+        end_offset: int = 0
+        epoch: int = 0
+
+    class LeaderIdAndEpoch(Structure):
+        leader_id: int = 0
+        leader_epoch: int = 0
+
+    class NodeEndpoint(Structure):
+        node_id: int = 0
+        host: str = ""
+        port: int = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    topics: list[FetchSnapshotResponse.TopicSnapshot] = ...
+    node_endpoints: list[FetchSnapshotResponse.NodeEndpoint] = ...
+
+
+class FetchSnapshotRequest(RequestMessage[FetchSnapshotResponse]):
+    class TopicSnapshot(Structure):
+        name: str = ""
+        partitions: list[FetchSnapshotRequest.PartitionSnapshot] = ...
+
+    class PartitionSnapshot(Structure):
+        partition: int = 0
+        current_leader_epoch: int = 0
+        snapshot_id: FetchSnapshotRequest.SnapshotId = ...
+        position: int = 0
+        replica_directory_id: bytes = ...
+
+    class SnapshotId(Structure):
+        end_offset: int = 0
+        epoch: int = 0
+
+    cluster_id: str | None = None
+    replica_id: int = -1
+    max_bytes: int = 2147483647
+    topics: list[FetchSnapshotRequest.TopicSnapshot] = ...
+
+
 class FindCoordinatorResponse(Message):
     class Coordinator(Structure):
         key: str = ""

@@ -11,20 +11,17 @@ from typing import Any
 
 import pytest
 
-from engine import api
-from engine.control.controller import Controller, SessionTimer
+from engine.control.controller import SessionTimer
 from engine.control.partition_changes import Election, Rules, change_partition
-from engine.events import Effect, Expired, Flush, Flushed, Reply, Request
+from engine.events import Expired
 from engine.metadata.image import PartitionImage
-from engine.settings import Settings
-from engine.storage.real_disk import RealDisk
 from engine.wire import messages as m
 from engine.wire import uuids
 from kit import jars
+from tests.conformance.controller_session import NOW, Session, create
 
 pytestmark = pytest.mark.real
 
-NOW = 1_767_225_600_000_000
 CASES = 20_000
 
 
@@ -43,47 +40,6 @@ def java(*arguments: str, text: str = "") -> str:
 # -- the log
 
 
-class Session:
-    """A controller on real files, with brokers 101 and 102."""
-
-    def __init__(self, directory: Path) -> None:
-        self.disk = RealDisk(directory)
-        self.controller = Controller(100, Settings(), self.disk, Random(3), api.refusal)
-        self.replies: list[Any] = []
-        self.take(self.controller.start(NOW))
-
-    def take(self, effects: list[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, Reply):
-                self.replies.append(effect.body)
-            elif isinstance(effect, Flush):
-                self.disk.flush(effect.path)
-                self.take(self.controller.step(NOW, Flushed(effect.token)))
-
-    def ask(self, body: Any) -> Any:
-        self.take(self.controller.step(NOW, Request("client", (0,), type(body).LATEST, body)))
-        return self.replies[-1]
-
-    def join(self, broker: int, rack: str) -> None:
-        request = m.BrokerRegistrationRequest
-        answer = self.ask(
-            request(
-                broker_id=broker,
-                incarnation_id=bytes(15) + bytes([broker]),
-                listeners=[request.Listener(name="PLAINTEXT", host="localhost", port=9092)],
-                rack=rack,
-                log_dirs=[bytes(14) + bytes([1, broker])],
-            )
-        )
-        self.ask(
-            m.BrokerHeartbeatRequest(
-                broker_id=broker,
-                broker_epoch=answer.broker_epoch,
-                current_metadata_offset=answer.broker_epoch,
-            )
-        )
-
-
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """A little history, as Kafka's tool prints it."""
@@ -91,15 +47,7 @@ def dumped(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     session = Session(directory)
     session.join(101, "north")
     session.join(102, "south")
-    create = m.CreateTopicsRequest
-    topic = create.CreatableTopic(
-        name="orders",
-        num_partitions=-1,
-        replication_factor=-1,
-        assignments=[create.CreatableReplicaAssignment(partition_index=0, broker_ids=[101, 102])],
-        configs=[create.CreatableTopicConfig(name="min.insync.replicas", value="2")],
-    )
-    session.ask(create(topics=[topic]))
+    session.ask(create("orders"))
     late = NOW + 10_000_000
     session.take(session.controller.step(late, Expired(SessionTimer(101))))
     session.take(session.controller.step(late, Expired(SessionTimer(102))))
@@ -164,6 +112,31 @@ def test_dump_log_prints_what_was_meant(dumped: list[dict[str, Any]]) -> None:
         "name": "min.insync.replicas",
         "value": "1",
     }
+
+
+def test_dump_log_reads_a_snapshot(tmp_path: Path) -> None:
+    """The same records as the image; header and footer are where Kafka has them."""
+    session = Session(tmp_path, {"metadata.log.max.record.bytes.between.snapshots": 1})
+    session.join(101, "north")
+    session.join(102, "south")
+    session.ask(create("orders"))
+    session.controller.close()
+    newest = max((tmp_path / "__cluster_metadata-0").glob("*.checkpoint"))
+    output = java(
+        *("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder"),
+        *("--deep-iteration", "--files", str(newest)),
+    )
+    assert "isvalid: true" in output
+    assert "isvalid: false" not in output
+    assert 'SnapshotHeader {"version":0,"lastContainedLogTimestamp":' in output
+    assert 'SnapshotFooter {"version":0}' in output
+    found = [json.loads(payload) for payload in re.findall(r" payload: (\{.*\})", output)]
+    assert [each["type"] for each in found] == [
+        *["FEATURE_LEVEL_RECORD"] * 4,
+        *["REGISTER_BROKER_RECORD"] * 2,
+        *("TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD", "CONFIG_RECORD"),
+    ]
+    assert found[-3]["data"]["isr"] == [101, 102]
 
 
 # -- the rules

@@ -18,8 +18,9 @@ from engine.sim.campaign.play import Outcome, play
 from engine.sim.campaign.schedules import Setup, draw
 
 ELECTIONS_MIN, TRUNCATIONS_MIN = 0.90, 0.30
-TAKEOVERS_MIN, METADATA_CUTS_MIN = 0.95, 0.30
-"""In schedules with several controllers: another one took over, one cut its log."""
+TAKEOVERS_MIN, METADATA_CUTS_MIN, LOADS_MIN = 0.95, 0.30, 0.10
+"""In schedules with several controllers: another took over, one cut its log, one loaded a
+snapshot."""
 REBALANCES_MIN, EXPIRIES_MIN, MOVES_MIN = 0.80, 0.40, 0.50
 """In schedules with groups: a second assignment, a session over, another coordinator."""
 SEARCH_SEEDS = 120
@@ -106,13 +107,15 @@ def _controllers(results: list[Outcome]) -> tuple[str, bool]:
     count = len(results)
     taken = sum(each.takeovers > 0 for each in results) / count
     cut = sum(each.metadata_cuts > 0 for each in results) / count
+    loaded = sum(each.loads > 0 for each in results) / count
     told = (
         f"controllers: {sum(each.takeovers for each in results)} took over, "
         f"{sum(each.metadata_cuts for each in results)} cut their log; of the schedules, another "
         f"controller in {taken:.0%} (at least {TAKEOVERS_MIN:.0%}), a log cut in {cut:.0%} "
-        f"({METADATA_CUTS_MIN:.0%})"
+        f"({METADATA_CUTS_MIN:.0%}), a snapshot loaded in {loaded:.0%} ({LOADS_MIN:.0%})"
     )
-    return told, taken >= TAKEOVERS_MIN and cut >= METADATA_CUTS_MIN
+    shares, least = (taken, cut, loaded), (TAKEOVERS_MIN, METADATA_CUTS_MIN, LOADS_MIN)
+    return told, all(share >= wanted for share, wanted in zip(shares, least, strict=True))
 
 
 def _transactions(results: list[Outcome]) -> tuple[str, bool]:

@@ -50,6 +50,8 @@ COMMITS = ("auto", "after", "async")
 ENDS = ("FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID", "UNKNOWN_MEMBER_ID")
 """What `poll` may raise, and end a loop with, as the Java client's does: another process has the
 instance id, or the member was fenced and asked for its offsets (KIP-848)."""
+ENDS_WITHOUT_GROUP = (*ENDS, "GROUP_ID_NOT_FOUND")
+"""And if its group is lost, which a member of the consumer protocol does not survive."""
 PLANS = 9
 DRAWN = ("kill", "kill", "pause", "pause", "start", "start", "stop")
 KINDS = ("kill", "pause", "resume", "start", "stop")
@@ -209,9 +211,10 @@ def unsettled(world: World, groups: tuple[GroupSetup, ...], topic: str) -> str:
 def _unsettled(world: World, group: GroupSetup, topic: str) -> str:
     assert world.invariants is not None
     assert world.invariants.groups is not None
+    ends = ENDS_WITHOUT_GROUP if world.invariants.groups.may_have_lost else ENDS
     for name in members_of(world, (group,)):
         loop = world.client(name).application
-        if loop is not None and loop.state == STOPPED and loop.error not in ENDS:
+        if loop is not None and loop.state == STOPPED and loop.error not in ends:
             return f"the loop of {name} has ended: {loop.error}"
     shard = world.invariants.groups.shard(group.name)
     shown = None if shard is None else shard.snapshot().get(group.name)

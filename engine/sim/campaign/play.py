@@ -29,6 +29,11 @@ ENDLESS = 1_000_000
 PRODUCER_SETTINGS = {"delivery.timeout.ms": 6_000, "request.timeout.ms": 2_000}
 """Short, so that during longer faults the producer gives up batches that it has sent."""
 TRIMMED = {"segment.ms": 1_500, "retention.ms": 6_000}
+SNAPSHOTS = {
+    "metadata.log.max.record.bytes.between.snapshots": 200,
+    "internal.metadata.log.segment.bytes": 4096,
+    "metadata.max.retention.bytes": 0,
+}
 CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
 REBALANCED = ("assignment is replicated", "target of epoch")
 """What coordinators say at the end of a rebalance."""
@@ -39,8 +44,9 @@ class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
     `takeovers` counts the controllers that became active after the first one, `metadata_cuts` how
-    often one cut its log.  `seconds` are of processor time; `losses` are those of unclean
-    elections; `tape` has the faults with their times, without the repairs at the end.  Of groups:
+    often one cut its log, `loads` how often one loaded a snapshot.  `seconds` are of processor
+    time; `losses` are those of unclean elections; `tape` has the faults with their times, without
+    the repairs at the end.  Of groups:
     how often they got a new assignment, a member's session was over, and a new coordinator took
     them up.  Of transactions: how many were committed, aborted, aborted by their timeout; `moves`
     counts their coordinators, `cleaned` the passes of the cleaner, `remade` how often the topic was
@@ -52,6 +58,7 @@ class Outcome:
     elections: int = 0
     takeovers: int = 0
     metadata_cuts: int = 0
+    loads: int = 0
     truncations: int = 0
     deletions: int = 0
     acknowledged: int = 0
@@ -146,6 +153,10 @@ def run(
     outcome.elections = kinds.count("elected")
     outcome.takeovers = kinds.count("controller") - 1
     outcome.metadata_cuts = kinds.count("truncated")
+    outcome.loads = sum(
+        line.kind == "snapshot-loaded" and node in world.cluster.spec.controllers
+        for _, node, line in world.cluster.trace
+    )
     outcome.truncations = kinds.count("truncate")
     outcome.deletions = kinds.count("deleted")
     outcome.acknowledged = kinds.count("acknowledged")
@@ -153,9 +164,11 @@ def run(
 
 
 def _settings(setup: Setup) -> dict[str, object]:
+    snapshots = SNAPSHOTS if setup.snapshots else {}
     if setup.tills is not None:
-        return dict(tills.BROKER_SETTINGS)
-    return dict(CHECKED_OFTEN if setup.trimmed else members.BROKER_SETTINGS if setup.groups else {})
+        return {**snapshots, **tills.BROKER_SETTINGS}
+    checked = CHECKED_OFTEN if setup.trimmed else members.BROKER_SETTINGS if setup.groups else {}
+    return {**snapshots, **checked}
 
 
 def _faults(world: World, setup: Setup, since: int) -> tuple[Done, ...]:

@@ -87,6 +87,8 @@ class Setup:
     groups: tuple[GroupSetup, ...] = ()
     tills: TillSetup | None = None
     controllers: int = 1
+    snapshots: bool = False
+    """Snapshots are written often, and the metadata log behind them is deleted."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ def draw(
 def _with_controllers(drawn: Schedule, controllers: int) -> Schedule:
     """Half of the faults are theirs, and the active one is cut off and killed besides.
 
-    One that is cut off for a while appends what it cannot commit, and has to cut its log.
+    One that is cut off for a while appends what it cannot commit, and has to cut its log.  In half
+    of the schedules who is away for a while has to load a snapshot.
     """
     chance = Random(f"controllers/{drawn.setup.seed}")
     plans = tuple(
@@ -135,7 +138,9 @@ def _with_controllers(drawn: Schedule, controllers: int) -> Schedule:
         Plan(chance.randint(1_500, end_ms), kind, "controller", chance.randint(2_000, 6_000))
         for kind in ("isolate", "isolate", "kill")
     )
-    return replace(drawn, setup=replace(drawn.setup, controllers=controllers), plans=plans)
+    snapshots = chance.random() < 0.5
+    setup = replace(drawn.setup, controllers=controllers, snapshots=snapshots)
+    return replace(drawn, setup=setup, plans=plans)
 
 
 def _with_tills(drawn: Schedule, light: bool) -> Schedule:

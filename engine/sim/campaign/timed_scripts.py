@@ -17,7 +17,7 @@ of engine/sim/clients/clients.py and consumer.py, always these two producers and
 orders` starts a client that deletes records, and `group billing protocol=eager members=3` the
 members billing-1 to billing-3 of a consumer group; `at 3.1 start billing-4` starts a further one.
 `tills payments count=2 protocol=1 compacted=1` starts the transactional producers till-1 and
-till-2.
+till-2.  With `snapshots=1` in the first line, snapshots of the metadata are written often.
 `calm` undoes every fault, waits until the cluster has recovered, and judges what the clients saw.
 An option that is left out has its default.  What these runs do not have (a rule, a setting, another
 topic) is refused with its line: a run without it would be another run.  Unlike other scripts these
@@ -67,6 +67,7 @@ def write(timed: Timed, about: str, violation: str) -> str:
     calm_us = max([setup.calm_us, *(done.at_us for done in timed.tape)])
     mutant = f" mutant={timed.mutant}" if timed.mutant else ""
     several = f" controllers={setup.controllers}" if setup.controllers > 1 else ""
+    several += " snapshots=1" if setup.snapshots else ""
     whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
@@ -116,8 +117,14 @@ class _Reading:
         options = command.options
         match command.verb:
             case "cluster":
-                self._expect(command, "cluster", (), "brokers", "controllers", "seed", "mutant")
-                self.setup = replace(self.setup, controllers=_number(options, "controllers", 1))
+                self._expect(
+                    command, "cluster", (), "brokers", "controllers", "snapshots", "seed", "mutant"
+                )
+                self.setup = replace(
+                    self.setup,
+                    controllers=_number(options, "controllers", 1),
+                    snapshots=_flag(options, "snapshots"),
+                )
                 if self.setup.brokers < 1:
                     raise ValueError("a cluster has at least one broker")
                 if "mutant" in options and options["mutant"] not in MUTANTS:

@@ -55,6 +55,8 @@ class GroupInvariants:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.books: dict[str, GroupBooks] = {}
+        self.may_have_lost = False
+        """Whether an unclean election may have lost a group, its members included."""
         self._offsets_topic: tuple[int, TopicImage | None] = (0, None)
         """The metadata offset at which the controller was last seen, and its offsets topic then."""
         self.owners: dict[str, dict[Place, tuple[str, str]]] = {}
@@ -71,6 +73,7 @@ class GroupInvariants:
                 case "elected" if line.partition.startswith(OFFSETS_TOPIC):
                     if dict(line.fields)["reason"] in UNCLEAN:
                         self.books.clear()
+                        self.may_have_lost = True
             return
         member = self.cluster.nodes.get(node)
         if not isinstance(member, Consumer) or not member.settings.group_id:

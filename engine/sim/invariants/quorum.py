@@ -7,6 +7,7 @@
                   leader, and is below no other voter's high watermark with other contents.
     monotonic     A voter's high watermark only rises while it runs.
     written       What a voter says of epoch, leader and vote is what its disk says.
+    snapshot      A snapshot says what the committed records below its offset say.
 
 Names of the Raft paper: election safety, state machine safety, leader completeness.
 """
@@ -17,6 +18,10 @@ from dataclasses import dataclass, field
 
 from engine.cluster.cluster import Cluster
 from engine.control.controller import Controller
+from engine.metadata import image_records
+from engine.metadata.image import MetadataImage
+from engine.metadata.records import decode_batches
+from engine.metadata.snapshot import SnapshotId
 from engine.quorum import election_state
 from engine.quorum.election_state import NONE, ElectionState
 from engine.quorum.raft_log import RaftLog
@@ -35,6 +40,7 @@ class Seen:
     led: bool = False
     end_offset: int = 0
     high_watermark: int = 0
+    snapshot: SnapshotId | None = None
 
 
 class QuorumInvariants:
@@ -56,7 +62,7 @@ class QuorumInvariants:
                 continue
             state, log = controller.replica.state, controller.replica.log
             now = Seen(self.cluster.processes.life(node_id), state.saved, state.is_leader,
-                       log.end_offset, log.high_watermark)  # fmt: skip
+                       log.end_offset, log.high_watermark, log.snapshots.newest)  # fmt: skip
             if now != before:
                 self.seen[node_id] = now
                 self._check(node_id, before, now, controller)
@@ -80,6 +86,22 @@ class QuorumInvariants:
                 self.committed_to = end
         if now.led and not before.led:
             self._compare(node_id, log, 0, self.committed_to, "leads, and has")
+        if now.snapshot is not None and now.snapshot != before.snapshot:
+            self._check_snapshot(node_id, log, now.snapshot)
+
+    def _check_snapshot(self, node_id: int, log: RaftLog, snapshot: SnapshotId) -> None:
+        """It is what all that was committed below its offset leads to."""
+        image, epoch = MetadataImage(), 0
+        for base_offset in sorted(at for at in self.committed if at < snapshot.end_offset):
+            data = self.committed[base_offset]
+            epoch = batch.read_header(data).partition_leader_epoch
+            for _, record in decode_batches(data):
+                image.apply(record)
+        found = log.snapshots.load(snapshot)
+        if snapshot.epoch != epoch or found != list(image_records.records(image)):
+            raise Violation(
+                f"snapshot: {snapshot} of {node_id} does not say what was committed up to there"
+            )
 
     def _check_election(self, node_id: int, before: ElectionState, now: ElectionState) -> None:
         if now.epoch < before.epoch:
@@ -101,6 +123,7 @@ class QuorumInvariants:
 
     def _compare(self, node_id: int, log: RaftLog, since: int, limit: int, what: str) -> None:
         """The batches of this log from one offset to another are those that were committed."""
+        since = max(since, log.start_offset)
         own = {base: data for base, data, _ in _batches(log, since, min(limit, log.end_offset))}
         committed = {at: data for at, data in self.committed.items() if since <= at < limit}
         for at in sorted(own.keys() | committed.keys()):

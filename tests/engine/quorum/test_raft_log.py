@@ -7,6 +7,7 @@ import pytest
 from engine.events import Flush, Outbox
 from engine.metadata.records import encode_batch
 from engine.quorum.raft_log import RaftLog
+from engine.settings import Settings
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
 from engine.wire.errors import KafkaError
@@ -19,7 +20,7 @@ class Voter:
 
     def __init__(self) -> None:
         self.outbox = Outbox()
-        self.log = RaftLog(MemoryDisk(), self.outbox, NOW)
+        self.log = RaftLog(MemoryDisk(), Settings(), self.outbox, NOW)
 
     @property
     def flushes(self) -> int:
@@ -35,7 +36,7 @@ class Voter:
 
     def follow(self, leader: Voter) -> None:
         """Fetches until this log ends where the leader's does."""
-        while parted := leader.log.agrees(self.log.last_epoch, self.log.end_offset):
+        while parted := leader.log.differs(self.log.last_epoch, self.log.end_offset):
             self.log.truncate(*parted)
         self.copy(leader)
 
@@ -123,7 +124,7 @@ def test_batches_of_a_later_epoch_than_the_leaders_are_not_taken() -> None:
 
 def test_what_a_former_process_left_counts_once_it_is_flushed() -> None:
     made = voter(1, 1)
-    again = RaftLog(made.log.log.disk, Outbox(), NOW)
+    again = RaftLog(made.log.log.disk, Settings(), Outbox(), NOW)
     assert (again.end_offset, again.flushed_to) == (2, 0)
 
 

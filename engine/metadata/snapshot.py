@@ -1,0 +1,106 @@
+"""A snapshot: the metadata up to one offset, as few records as will do (KIP-630).
+
+    00000000000000000057-0000000003.checkpoint     what offsets 0 to 56 said, the last in epoch 3
+
+    control batch   SnapshotHeader   when the last of those offsets was written
+    batches         the records of the image (image_records.py), up to 1,024 in each
+    control batch   SnapshotFooter
+
+A node that starts, or that has fallen behind the start of the log, takes the newest snapshot and
+goes on in the log at its offset.  The batches are numbered from 0; their offsets mean nothing.
+
+Stricter than Kafka: without its footer a snapshot is refused.  Kafka never looks for the footer, so
+it takes one that was cut between two batches for a whole one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from engine.metadata.records import METADATA_DIRECTORY, MetadataRecord, decode_batch, encode_record
+from engine.records import batch, control
+from engine.records.batch import Record
+from engine.wire import messages as m
+from engine.wire.codec import MalformedMessage
+from engine.wire.errors import CorruptBatch
+
+SUFFIX = ".checkpoint"
+RECORDS_PER_BATCH = 1024
+
+
+class SnapshotId(NamedTuple):
+    """Contains everything below `end_offset`; the last of it was written in `epoch`."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def path(self) -> str:
+        return f"{METADATA_DIRECTORY}/{self.end_offset:020d}-{self.epoch:010d}{SUFFIX}"
+
+    def __str__(self) -> str:
+        return f"{self.end_offset}-{self.epoch}"
+
+
+def id_of(name: str) -> SnapshotId | None:
+    """What a file's name says; None if it is no snapshot."""
+    offset, dash, epoch = name.removesuffix(SUFFIX).partition("-")
+    if not (name.endswith(SUFFIX) and dash and offset.isdigit() and epoch.isdigit()):
+        return None
+    return SnapshotId(int(offset), int(epoch))
+
+
+def encode(
+    snapshot: SnapshotId, records: Iterable[m.Message], last_timestamp_ms: int, now_ms: int
+) -> bytes:
+    """The file; `last_timestamp_ms` is that of the last record that the snapshot contains."""
+    header = m.SnapshotHeaderRecord(0, last_timestamp_ms)
+    parts = [_control(control.ControlType.SNAPSHOT_HEADER, header, 0, snapshot, now_ms)]
+    offset, left = 1, iter(records)
+    while values := [encode_record(each) for each in islice(left, RECORDS_PER_BATCH)]:
+        rows = [Record(0, now_ms, None, value) for value in values]
+        parts.append(batch.encode(rows, base_offset=offset, leader_epoch=snapshot.epoch))
+        offset += len(rows)
+    footer = m.SnapshotFooterRecord(0)
+    parts.append(_control(control.ControlType.SNAPSHOT_FOOTER, footer, offset, snapshot, now_ms))
+    return b"".join(parts)
+
+
+def _control(
+    kind: control.ControlType,
+    message: m.SnapshotHeaderRecord | m.SnapshotFooterRecord,
+    offset: int,
+    snapshot: SnapshotId,
+    now_ms: int,
+) -> bytes:
+    return control.quorum(
+        kind, message, timestamp=now_ms, base_offset=offset, leader_epoch=snapshot.epoch
+    )
+
+
+def decode(data: bytes) -> list[MetadataRecord]:
+    """The records between header and footer; CorruptBatch if not all of the file is there."""
+    try:
+        found = list(_records(data))
+    except MalformedMessage as error:
+        raise CorruptBatch(str(error)) from None
+    if not found or not isinstance(found[0], m.SnapshotHeaderRecord):
+        raise CorruptBatch("it does not begin with a header")
+    if not isinstance(found[-1], m.SnapshotFooterRecord):
+        raise CorruptBatch("it has no footer: its end is missing")
+    return found[1:-1]
+
+
+def header_of(data: bytes) -> m.SnapshotHeaderRecord | None:
+    """What the first batch says; None if it is no snapshot's."""
+    first = next(_records(data), None)
+    return first if isinstance(first, m.SnapshotHeaderRecord) else None
+
+
+def _records(data: bytes) -> Iterator[MetadataRecord]:
+    for _, position in batch.iterate(data):
+        batch.validate(data, position)
+        for _, record in decode_batch(data, position):
+            yield record

@@ -1,0 +1,75 @@
+"""The snapshots on one disk: what they hold the log need not have any more.
+
+    log start ≤ oldest snapshot ........ newest snapshot ≤ high watermark
+
+A log that does not begin at 0 begins at a snapshot.  A file is there as a whole or not at all:
+it is written with one atomic `replace`.
+"""
+
+from __future__ import annotations
+
+from engine.metadata import snapshot
+from engine.metadata.records import METADATA_DIRECTORY, MetadataRecord
+from engine.metadata.snapshot import SnapshotId
+from engine.storage.disk import Disk
+from engine.wire.errors import CorruptBatch, Errors, KafkaError
+
+BOOTSTRAP = SnapshotId(0, 0)
+"""Kafka formats a quorum whose voters may change with this one; it holds no metadata."""
+
+UNFINISHED = (f"{snapshot.SUFFIX}.part", f"{snapshot.SUFFIX}.deleted")
+
+
+class Snapshots:
+    """By age: `ids[-1]` is the newest."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        names = disk.list(METADATA_DIRECTORY)
+        for name in names:
+            if name.endswith(UNFINISHED):
+                disk.delete(f"{METADATA_DIRECTORY}/{name}")
+        found = [each for name in names if (each := snapshot.id_of(name))]
+        self.ids = sorted(each for each in found if each != BOOTSTRAP)
+
+    @property
+    def newest(self) -> SnapshotId | None:
+        return self.ids[-1] if self.ids else None
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(self.disk.size(each.path) for each in self.ids)
+
+    def write(self, new: SnapshotId, data: bytes) -> None:
+        """Survives a power loss when this returns."""
+        self.disk.replace(new.path, data)
+        self.ids.append(new)
+
+    def read(self, which: SnapshotId, position: int, length: int) -> bytes:
+        return self.disk.read(which.path, position, length)
+
+    def size(self, which: SnapshotId) -> int:
+        return self.disk.size(which.path)
+
+    def load(self, which: SnapshotId) -> list[MetadataRecord]:
+        """Its records; KafkaError with a remedy if the file is damaged."""
+        try:
+            return snapshot.decode(self.read(which, 0, self.size(which)))
+        except CorruptBatch as error:
+            raise KafkaError(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"the snapshot {which.path} is damaged ({error.text}): put another node's copy "
+                "in its place; if there is a log from offset 0 on beside it, delete it",
+            ) from None
+
+    def last_timestamp(self, which: SnapshotId) -> int:
+        """When the last record that it contains was written, in milliseconds."""
+        header = snapshot.header_of(self.read(which, 0, self.size(which)))
+        return header.last_contained_log_timestamp if header else -1
+
+    def delete_below(self, offset: int) -> None:
+        """Deletes those that end before it."""
+        for each in self.ids:
+            if each.end_offset < offset:
+                self.disk.delete(each.path)
+        self.ids = [each for each in self.ids if each.end_offset >= offset]
