@@ -122,6 +122,7 @@ async def serve(options: argparse.Namespace) -> None:
         await control.open()
         announce(options.control, server, control)
     print(f"Serving {len(spec.brokers)} brokers: {server.bootstrap}", flush=True)
+    print(f"Controllers: {server.bootstrap_controllers}", flush=True)
     gc.freeze()  # modules and schemas live forever: no collection need look at them
     await done.wait()
     await server.shut_down()
@@ -129,10 +130,15 @@ async def serve(options: argparse.Namespace) -> None:
 
 def announce(path: Path, server: Server, control: ControlSocket) -> None:
     """Writes how to reach the back door, for our own user's eyes only."""
-    addresses = {b: listener.port for b, listener in server.listeners.items()}
-    content = {"ports": addresses, "control": control.port, "secret": control.secret,
-               "cluster_id": server.cluster.spec.cluster_id,
-               "controllers": server.cluster.spec.controllers}  # fmt: skip
+    spec = server.cluster.spec
+    ports = {node: listener.port for node, listener in server.listeners.items()}
+    content = {
+        "ports": {broker: ports[broker] for broker in spec.brokers},
+        "controller_ports": {each: ports[each] for each in spec.controllers},
+        "control": control.port,
+        "secret": control.secret,
+        "cluster_id": spec.cluster_id,
+    }
     draft = path.with_suffix(".new")
     draft.touch(mode=0o600)
     draft.write_text(json.dumps(content))

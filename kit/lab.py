@@ -235,15 +235,17 @@ def world(seed: int = 0, **options: Any) -> Any:
 
 
 def tool(cluster: Cluster, name: str, *arguments: str, broker: int | None = None,
-         topic: str = "", partition: int = 0) -> Any:  # fmt: skip
+         topic: str = "", partition: int = 0, controllers: bool = False) -> Any:  # fmt: skip
     """The raw output of one of Kafka's command-line tools: `kafka-topics`, `kafka-dump-log`, …
 
-    `--bootstrap-server` is added.  kafka-dump-log reads the files of a `broker`, a `topic` and
-    a `partition`.  Without Java the output is a sentence that says so.
+    `--bootstrap-server` is added, or with `controllers` `--bootstrap-controller`.  kafka-dump-log
+    reads the files of a `broker`, a `topic` and a `partition`.  Without Java the output is a
+    sentence that says so.
     """
     from kit.clusters import tools
 
-    return tools.run(cluster, name, *arguments, broker=broker, topic=topic, partition=partition)
+    return tools.run(cluster, name, *arguments, broker=broker, topic=topic, partition=partition,
+                     controllers=controllers)  # fmt: skip
 
 
 def broker_log(cluster: Cluster, broker: int, word: str, last: int = 5) -> Any:

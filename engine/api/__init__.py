@@ -18,6 +18,7 @@ settings, storage, wire.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -98,10 +99,20 @@ APIS: dict[str, Api] = {
     "DescribeTopicPartitions": Api(75, 0, 0, refuses=True),
 }
 
+ON_CONTROLLERS: dict[str, Api] = {
+    name: APIS[name]
+    for name in (
+        "ApiVersions", "DescribeQuorum", "UpdateFeatures", "DescribeCluster", "UnregisterBroker"
+    )
+}  # fmt: skip
+"""What a controller offers on a listener of its own."""
+
 _BY_KEY = {each.key: (name, each) for name, each in APIS.items()}
 
 
-def check_version(header: RequestFrame) -> tuple[int, Message] | None:
+def check_version(
+    header: RequestFrame, offers: Mapping[str, Api] = APIS
+) -> tuple[int, Message] | None:
     """Whether a request may be decoded: None if so, else the version and body of the answer.
 
     Only ApiVersions is answered in a version that is not offered, in version 0, which every
@@ -109,13 +120,13 @@ def check_version(header: RequestFrame) -> tuple[int, Message] | None:
     connection, as Kafka does.
     """
     known = _BY_KEY.get(header.api_key)
-    if known is None:
+    if known is None or known[0] not in offers:
         raise MalformedMessage(f"API key {header.api_key} is not offered here")
     name, offered = known
     if offered.low <= header.api_version <= offered.high:
         return None
     if name == "ApiVersions":
-        answer: Message = _module(header.api_key).unsupported()
+        answer: Message = _module(header.api_key).unsupported(offers)
         return 0, answer
     raise MalformedMessage(
         f"{name} is offered in versions {offered.low} to {offered.high}, "

@@ -9,7 +9,7 @@ Features (KIP-584) are what brokers must agree on before they use it: *supported
 levels that this software knows, *finalised* the level the controller has switched on.  The
 engine lists the features it implements, and no others: a client relies on what it sees here.
 
-Left out: controller listeners; rejecting a client that reached the wrong node.
+Left out: rejecting a client that reached the wrong node.
 Versions: 1+ throttle time, 3+ flexible and features; below 4 a feature that starts at level 0
 is withheld, since older Java clients fail on it (KAFKA-17011).
 """
@@ -17,8 +17,10 @@ is withheld, since older Java clients fail on it (KAFKA-17011).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from engine import api
+from engine.api import Api
 from engine.broker.broker import Broker
 from engine.events import Request
 from engine.metadata.features import SUPPORTED
@@ -31,26 +33,33 @@ _KEY = m.ApiVersionsRequest.API_KEY
 
 
 def handle(broker: Broker, now: int, request: Request[m.ApiVersionsRequest]) -> None:
-    if request.version >= 3:
-        _check_software(request.body)
-    answer = m.ApiVersionsResponse(
-        api_keys=_ranges(),
+    found = answer(request.version, request.body, broker.metadata, api.APIS)
+    broker.outbox.reply(request, found)
+
+
+def answer(
+    version: int, body: m.ApiVersionsRequest, metadata: MetadataImage, offered: Mapping[str, Api]
+) -> m.ApiVersionsResponse:
+    """What a listener that offers these APIs says; KafkaError for a strange client."""
+    if version >= 3:
+        _check_software(body)
+    return m.ApiVersionsResponse(
+        api_keys=_ranges(offered),
         supported_features=[
             m.ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in SUPPORTED.items()
-            if low > 0 or request.version >= 4
+            if low > 0 or version >= 4
         ],
-        finalized_features_epoch=broker.metadata.offset - 1,
-        finalized_features=_finalized(broker.metadata),
+        finalized_features_epoch=metadata.offset - 1,
+        finalized_features=_finalized(metadata),
     )
-    broker.outbox.reply(request, answer)
 
 
-def unsupported() -> m.ApiVersionsResponse:
+def unsupported(offered: Mapping[str, Api]) -> m.ApiVersionsResponse:
     """The answer, in version 0, to a request in a version that is not offered."""
     return m.ApiVersionsResponse(
         error_code=Errors.UNSUPPORTED_VERSION,
-        api_keys=[each for each in _ranges() if each.api_key == _KEY],
+        api_keys=[each for each in _ranges(offered) if each.api_key == _KEY],
     )
 
 
@@ -61,11 +70,9 @@ def refuse(
     return m.ApiVersionsResponse(error_code=code)
 
 
-def _ranges() -> list[m.ApiVersionsResponse.ApiVersion]:
-    return [
-        m.ApiVersionsResponse.ApiVersion(each.key, each.low, each.high)
-        for each in api.APIS.values()
-    ]
+def _ranges(offered: Mapping[str, Api]) -> list[m.ApiVersionsResponse.ApiVersion]:
+    row = m.ApiVersionsResponse.ApiVersion
+    return [row(each.key, each.low, each.high) for each in offered.values()]
 
 
 def _finalized(metadata: MetadataImage) -> list[m.ApiVersionsResponse.FinalizedFeatureKey]:

@@ -3,8 +3,9 @@
 Until KIP-1073 (version 2) fenced brokers were invisible to clients; now they can be asked for
 and come with a flag.  As in Metadata, "the controller" is a live broker that forwards.
 
-Left out: asking a controller (endpoint type 2 belongs to the controller's own listener);
-authorisation.
+A controller answers for the controllers, on its own listener (on_controllers.py).
+
+Left out: authorisation.
 Versions: 1+ endpoint type, 2+ fenced brokers.
 """
 

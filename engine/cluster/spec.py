@@ -8,8 +8,9 @@ from random import Random
 from typing import Any
 
 from engine import api, past
+from engine.api import on_controllers
 from engine.broker.broker import Apis, Broker
-from engine.control.controller import Controller
+from engine.control.controller import Controller, Listener
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage.disk import Disk
@@ -19,7 +20,7 @@ APIS = Apis(api.dispatch, api.refusal, api.fit)
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Nodes and their settings.  Brokers tell clients these addresses.
+    """Nodes and their settings.  They tell clients these addresses.
 
     `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
     not have yet (engine/past.py).  `features` are the finalised levels that a new cluster begins
@@ -57,8 +58,10 @@ def make_node(
     settings = Settings(spec.settings)
     if node_id in spec.controllers:
         levels = {**past.feature_levels(spec.before), **spec.features}
+        address = spec.addresses.get(node_id)
+        listener = None if address is None else Listener(address, on_controllers.answer, api.fit)
         return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels,
-                          spec.controllers)  # fmt: skip
+                          spec.controllers, listener)  # fmt: skip
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {
         "broker.id": node_id,

@@ -36,8 +36,10 @@ from engine.control import (
     elections,
     feature_levels,
     producer_ids,
+    registration,
     topics,
 )
+from engine.control.registration import RegistrationCall, RegistrationTimer
 from engine.control.sessions import Sessions
 from engine.control.state import ControlState, Decision
 from engine.events import (
@@ -68,11 +70,16 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.structures import Message, RequestMessage
 
+ANY_CONTROLLER = (m.ApiVersionsRequest.API_KEY, m.DescribeClusterRequest.API_KEY)
+"""What every controller answers on its listener, active or not."""
+
 MAY_TIME_OUT = (
     m.CreateTopicsRequest, m.CreatePartitionsRequest, m.DeleteTopicsRequest,
     m.ElectLeadersRequest,
 )  # fmt: skip
 """Requests with a timeout of their own; a timeout of 0 is over already."""
+
+Addresses = Mapping[int, tuple[str, int]]
 
 ELECT_PREFERRED, ELECT_UNCLEAN = "elect-preferred", "elect-unclean"
 
@@ -91,12 +98,25 @@ class ElectionTimer:
     which: str
 
 
+@dataclass(frozen=True)
+class Listener:
+    """Where clients reach a controller, and the functions of engine/api that serve them.
+
+    `answer(request, cluster id, leader, addresses, image)` answers what any controller can, None
+    if that is for the active one; `fit(request, answer, None)` makes an answer the client's.
+    """
+
+    address: tuple[str, int]
+    answer: Callable[[AnyRequest, str, int, Addresses, MetadataImage], Message | None]
+    fit: Callable[[AnyRequest, Message, Message | None], Message]
+
+
 class Controller:
     """Controller `node_id` on `disk`; `ids` is its only source of randomness.
 
     `voters` are the ids of all controllers, alone if there are no others.  With a `cluster_id`,
     brokers of other clusters are refused.  `levels` are the features that a new cluster starts
-    with; a log that exists keeps its own.
+    with; a log that exists keeps its own.  Without a `listener` no client asks it.
     """
 
     def __init__(
@@ -109,6 +129,7 @@ class Controller:
         cluster_id: str = "",
         levels: Mapping[str, int] | None = None,
         voters: Sequence[int] = (),
+        listener: Listener | None = None,
     ) -> None:
         self.node_id = node_id
         self.settings = settings
@@ -123,6 +144,11 @@ class Controller:
             node_id, voters or (node_id,), cluster_id, settings, disk, self.outbox, ids, self
         )
         self.is_active = self.is_stopping = False
+        self.listener = listener
+        self.registration = (
+            None if listener is None
+            else registration.Registration(node_id, listener.address, self.outbox, ids)
+        )  # fmt: skip
         self._forget()
 
     def _forget(self) -> None:
@@ -166,6 +192,8 @@ class Controller:
                     self._on_request(now, event)
                 case Response(_, RaftCall() as call, body):
                     self.replica.answered(now, call, body)
+                case Response(_, RegistrationCall(), body) if self.registration is not None:
+                    self.registration.answered(now, body)
                 case Flushed():
                     self.replica.flushed(now)
                 case Expired():
@@ -173,6 +201,9 @@ class Controller:
         except KafkaError as error:
             rule = "control.controller.Controller.step"
             self.outbox.trace(rule, "log-failed", "", error.message)
+        if self.registration is not None and self.image.features:
+            known = self.image.controllers.get(self.node_id)
+            self.registration.poll(self.replica.state.leader, known)
         self._halt_if_done()
         return self.outbox.drain()
 
@@ -214,7 +245,7 @@ class Controller:
             self._apply(self.log.high_watermark)
         while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
             _, request, answer = self.unanswered.popleft()
-            self.outbox.reply(request, answer)
+            self._reply(request, answer)
         if self.log.needs_snapshot(now) and self.image.offset == self.log.high_watermark:
             self._write_snapshot(now)
 
@@ -245,13 +276,33 @@ class Controller:
     def _on_request(self, now: int, request: AnyRequest) -> None:
         if isinstance(request.body, RAFT_REQUESTS):
             self.replica.requested(now, request)
-            return
-        if not self.is_active:
-            if isinstance(request.body, m.DescribeQuorumRequest) and request.envelope is None:
-                self.outbox.reply(request, describe(self.replica, now, request.body))
-            else:
-                self._refuse(request)
-            return
+        elif self.listener is not None and request.body.API_KEY in ANY_CONTROLLER:
+            self._answer_at_once(request, self.listener)
+        elif self.is_active:
+            self._answer_when_decided(now, request)
+        elif isinstance(request.body, m.DescribeQuorumRequest) and request.envelope is None:
+            self._reply(request, self._describe(now, request.body))
+        else:
+            self._refuse(request)
+
+    def _describe(self, now: int, body: m.DescribeQuorumRequest) -> Message:
+        return describe(self.replica, now, body, registration.addresses(self.state))
+
+    def _answer_at_once(self, request: AnyRequest, listener: Listener) -> None:
+        leader, addresses = self.replica.state.leader, registration.addresses(self.state)
+        try:
+            answer = listener.answer(request, self.cluster_id, leader, addresses, self.image)
+        except KafkaError as error:
+            answer = self.refusal(request, error.code, error.text)
+        self._reply(request, answer)
+
+    def _reply(self, request: AnyRequest, answer: Message | None) -> None:
+        """A client of the listener gets an answer in its own version."""
+        if self.listener is not None and isinstance(request.source, str) and answer is not None:
+            answer = self.listener.fit(request, answer, None)
+        self.outbox.reply(request, answer)
+
+    def _answer_when_decided(self, now: int, request: AnyRequest) -> None:
         quota = self.mutations.of(now, request)
         try:
             decision = self._decide(now, request.body, quota)
@@ -299,7 +350,9 @@ class Controller:
             case m.UpdateFeaturesRequest():
                 return feature_levels.update(self.state, body)
             case m.DescribeQuorumRequest():
-                return Decision(describe(self.replica, now, body))
+                return Decision(self._describe(now, body))
+            case m.ControllerRegistrationRequest():
+                return registration.register(self.state, body)
             case m.ListPartitionReassignmentsRequest():
                 return Decision(m.ListPartitionReassignmentsResponse(error_message=None))
             case _:
@@ -320,7 +373,7 @@ class Controller:
     def _answer(self, request: AnyRequest, answer: Message | None) -> None:
         """Answers once everything so far is committed."""
         if self.log.end_offset <= self.log.high_watermark:
-            self.outbox.reply(request, answer)
+            self._reply(request, answer)
         else:
             self.unanswered.append((self.log.end_offset, request, answer))
 
@@ -334,7 +387,7 @@ class Controller:
             return
         named = f"The active controller appears to be node {leader}."
         text = named if known else "No controller appears to be active."
-        self.outbox.reply(request, self.refusal(request, Errors.NOT_CONTROLLER, text))
+        self._reply(request, self.refusal(request, Errors.NOT_CONTROLLER, text))
 
     # -- timers
 
@@ -342,6 +395,8 @@ class Controller:
         match token:
             case RaftTimer():
                 self.replica.expired(now)
+            case RegistrationTimer() if self.registration is not None:
+                self.registration.expired()
             case FetchWait(number):
                 self.replica.fetches.expired(number)
             case SessionTimer(broker_id) if self.is_active:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.metadata.records import METADATA_TOPIC
 from engine.quorum.replica import Replica
 from engine.quorum.voter_progress import Reader
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
+LISTENER = "CONTROLLER"
 
-def describe(replica: Replica, now: int, body: m.DescribeQuorumRequest) -> m.DescribeQuorumResponse:
-    """The leader's answer; of any other voter, NOT_LEADER_OR_FOLLOWER with who leads."""
+
+def describe(
+    replica: Replica,
+    now: int,
+    body: m.DescribeQuorumRequest,
+    addresses: Mapping[int, tuple[str, int]],
+) -> m.DescribeQuorumResponse:
+    """The leader's answer; of any other voter, NOT_LEADER_OR_FOLLOWER with who leads.
+
+    `addresses`: where voters can be reached, as far as that is known.
+    """
     response = m.DescribeQuorumResponse
     rows = [
         (each.topic_name, part.partition_index) for each in body.topics for part in each.partitions
@@ -26,7 +38,13 @@ def describe(replica: Replica, now: int, body: m.DescribeQuorumRequest) -> m.Des
             for topic in body.topics
         ],
     )
-    answer.nodes = [response.Node(node_id=voter) for voter in replica.state.voters]
+    answer.nodes = [
+        response.Node(
+            voter,
+            [response.Listener(LISTENER, *addresses[voter])] if voter in addresses else [],
+        )
+        for voter in replica.state.voters
+    ]
     return answer
 
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from engine import api
+from engine.api import Api
 from engine.broker.request_metrics import RequestMetrics
 from engine.cluster.channels import Channel
 from engine.events import AnyRequest, Reply, Request
@@ -42,6 +43,7 @@ class Door(Protocol):
     node_id: int
     max_request_bytes: int
     metrics: RequestMetrics
+    offers: Mapping[str, Api]
 
     @property
     def is_paused(self) -> bool: ...
@@ -184,7 +186,7 @@ class Connection(asyncio.Protocol):
 
     def _take(self, frame: bytes) -> None:
         header = framing.read_request_header(frame)
-        refusal = api.check_version(header)
+        refusal = api.check_version(header, self.door.offers)
         if refusal is not None:
             self.write(header.api_key, *refusal, header.correlation_id)
             self.channel.unmute()

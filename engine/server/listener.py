@@ -1,7 +1,7 @@
-"""A broker's listener: its socket, and the connections that it has accepted.
+"""A node's listener: its socket, and the connections that it has accepted.
 
     starting    bound, but closed: connections are refused
-    unfenced    open
+    unfenced    open; a controller's is open from the start
     gone        closed, its connections dropped; the port stays bound for the next start
 
 As in Kafka, a starting broker refuses connections until it is unfenced: before that, its
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from typing import Protocol
 
+from engine.api import APIS, Api
 from engine.broker.request_metrics import RequestMetrics
 from engine.events import AnyRequest
 from engine.quotas import connection_limits
@@ -61,6 +63,7 @@ class Listener:
         self.metrics = metrics
         self.max_request_bytes = max_request_bytes
         self.max_queued_bytes = max_queued_bytes
+        self.offers: Mapping[str, Api] = APIS
         self.loop = asyncio.get_running_loop()
         self.socket = bind(port)  # listens while the broker runs, else reserves the port
         self.port: int = self.socket.getsockname()[1]

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 
+from engine import api
 from engine.broker.request_metrics import RequestMetrics
 from engine.cluster import link_faults, machine_faults
 from engine.cluster.cluster import Cluster, DiskFailed
@@ -68,9 +69,11 @@ class Server:
             self.settings["queued.max.request.bytes"],
         )
         self.listeners = {
-            b: Listener(b, (ports or {}).get(b, 0), self, self.metrics, *limits)
-            for b in spec.brokers
+            node: Listener(node, (ports or {}).get(node, 0), self, self.metrics, *limits)
+            for node in spec.nodes
         }
+        for controller in spec.controllers:
+            self.listeners[controller].offers = api.ON_CONTROLLERS
         addresses = {b: (HOST, listener.port) for b, listener in self.listeners.items()}
         self.cluster = Cluster(
             replace(spec, addresses=addresses),
@@ -89,7 +92,12 @@ class Server:
 
     @property
     def bootstrap(self) -> str:
-        return ",".join(f"{HOST}:{listener.port}" for listener in self.listeners.values())
+        return ",".join(f"{HOST}:{self.listeners[b].port}" for b in self.cluster.spec.brokers)
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        ports = (self.listeners[each].port for each in self.cluster.spec.controllers)
+        return ",".join(f"{HOST}:{port}" for port in ports)
 
     def now(self) -> int:
         """Microseconds since the epoch; they never go back."""
@@ -117,7 +125,8 @@ class Server:
         for broker_id in self.cluster.spec.brokers:
             self.stop(broker_id)
         await self.wait(
-            lambda: not any(b in self.cluster.nodes for b in self.listeners), patience_s
+            lambda: not any(b in self.cluster.nodes for b in self.cluster.spec.brokers),
+            patience_s,
         )
         controllers = self.cluster.spec.controllers
         for controller_id in sorted(controllers, key=self._is_active):
@@ -220,11 +229,15 @@ class Server:
 
     def _open_or_close_listeners(self) -> None:
         for node_id, listener in self.listeners.items():
-            broker = self.cluster.nodes.get(node_id)
-            if broker is None and listener.serving is not None:
+            node = self.cluster.nodes.get(node_id)
+            if node is None and listener.serving is not None:
                 listener.close()
-            elif broker is not None and listener.serving is None and broker.is_known_to(broker):
+            elif node is not None and listener.serving is None and self._takes_clients(node_id):
                 listener.open()
+
+    def _takes_clients(self, node_id: int) -> bool:
+        node = self.cluster.nodes[node_id]
+        return node_id in self.cluster.spec.controllers or node.is_known_to(node)
 
     def _close_idle(self) -> None:
         for listener in self.listeners.values():
@@ -267,7 +280,7 @@ class Server:
     def start_node(self, node_id: int) -> None:
         """Starts a node that is not running; a broker accepts clients once it is unfenced."""
         if self.cluster.states.get(node_id) not in (RUNNING, PAUSED):
-            if node_id in self.listeners:
+            if node_id in self.cluster.spec.brokers:
                 self.opening[node_id] = self.cluster.trace_count
             self.cluster.start(node_id)
         self.pump()

@@ -388,6 +388,31 @@ class ConsumerGroupHeartbeatRequest(RequestMessage[ConsumerGroupHeartbeatRespons
     topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None
 
 
+class ControllerRegistrationResponse(Message):
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+
+
+class ControllerRegistrationRequest(RequestMessage[ControllerRegistrationResponse]):
+    class Listener(Structure):
+        name: str = ""
+        host: str = ""
+        port: int = 0
+        security_protocol: int = 0
+
+    class Feature(Structure):
+        name: str = ""
+        min_supported_version: int = 0
+        max_supported_version: int = 0
+
+    controller_id: int = 0
+    incarnation_id: bytes = ...
+    zk_migration_ready: bool = False
+    listeners: list[ControllerRegistrationRequest.Listener] = ...
+    features: list[ControllerRegistrationRequest.Feature] = ...
+
+
 class CreatePartitionsResponse(Message):
     class CreatePartitionsTopicResult(Structure):
         name: str = ""

@@ -102,11 +102,12 @@ class EngineProvider:
         self._reaper = reaper
         known = json.loads((self._directory / "engine.json").read_text())
         self._ports = {int(node): port for node, port in known["ports"].items()}
-        self._controllers: list[int] = known["controllers"]
+        self._controllers = {int(each): port for each, port in known["controller_ports"].items()}
         self._control = ControlClient(known["control"], known["secret"])
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.cluster_id: str = known["cluster_id"]
         self.bootstrap = registration.bootstrap
+        self.bootstrap_controllers = ",".join(f"{HOST}:{p}" for p in self._controllers.values())
         offered = FAULTS.keys() - self.refusals.keys()
         orders = {name: partial(self._control.order, name) for name in offered}
         self.ways: Ways = {**orders, "stop": self._stop}

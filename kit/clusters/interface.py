@@ -111,6 +111,11 @@ class Cluster(Protocol):
         ...
 
     @property
+    def bootstrap_controllers(self) -> str:
+        """`bootstrap.controllers` for an admin client; NotOffered where they are not known."""
+        ...
+
+    @property
     def has_ended(self) -> bool:
         """Whether it is gone for good; a broker that was killed can be started again."""
         ...

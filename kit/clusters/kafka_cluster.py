@@ -57,6 +57,17 @@ class KafkaCluster:
         return self.provider.bootstrap
 
     @property
+    def bootstrap_controllers(self) -> str:
+        """`bootstrap.controllers` for an admin client; NotOffered where they are not known."""
+        found: str = getattr(self.provider, "bootstrap_controllers", "")
+        if not found:
+            raise NotOffered(
+                f"The controllers of the {self.name} cluster cannot be reached from here: the "
+                "engine's and a local Kafka's can (KAFKALAB_REAL=local)."
+            )
+        return found
+
+    @property
     def has_ended(self) -> bool:
         try:
             self.provider.nodes()

@@ -97,6 +97,7 @@ class LocalProvider:
         self._links = link_proxy.Links(str(self._directory / "links"))
         self._lease = registry.Lease(registration.label) if registration.shared else None
         self.bootstrap = self._plan.bootstrap
+        self.bootstrap_controllers = self._plan.bootstrap_controllers
         links: Ways = {
             "cut": self._links.cut,
             "isolate": self._links.isolate,

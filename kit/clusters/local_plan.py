@@ -47,6 +47,10 @@ class Plan:
     def bootstrap(self) -> str:
         return ",".join(f"{HOST}:{port}" for port in self.client_ports.values())
 
+    @property
+    def bootstrap_controllers(self) -> str:
+        return ",".join(f"{HOST}:{self.proxy_ports[each]}" for each in self.controllers)
+
     def save(self, file: Path) -> None:
         file.write_text(json.dumps(asdict(self)))
 

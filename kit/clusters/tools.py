@@ -2,6 +2,7 @@
 
     lab.tool(eng, "kafka-topics", "--describe", "--topic", "orders")
     lab.tool(eng, "kafka-dump-log", "--print-data-log", broker=102, topic="orders")
+    lab.tool(eng, "kafka-metadata-quorum", "describe", "--status", controllers=True)
 
 The tools are the Java programs behind `bin/kafka-*.sh`.  They connect like any client, so
 they do not notice whether a real Kafka or the engine answers.
@@ -30,11 +31,17 @@ CLASSES = {
     "kafka-reassign-partitions": f"{_PACKAGE}.reassign.ReassignPartitionsCommand",
     "kafka-transactions": f"{_PACKAGE}.TransactionsCommand",
     "kafka-get-offsets": f"{_PACKAGE}.GetOffsetShell",
+    "kafka-metadata-quorum": f"{_PACKAGE}.MetadataQuorumCommand",
+    "kafka-features": f"{_PACKAGE}.FeatureCommand",
+    "kafka-cluster": f"{_PACKAGE}.ClusterTool",
+    "kafka-broker-api-versions": f"{_PACKAGE}.BrokerApiVersionsCommand",
     "kafka-log-dirs": f"{_PACKAGE}.LogDirsCommand",
     "kafka-console-consumer": f"{_PACKAGE}.consumer.ConsoleConsumer",
     "kafka-console-share-consumer": f"{_PACKAGE}.consumer.ConsoleShareConsumer",
 }
 DUMP_LOG = "kafka-dump-log"
+COMMAND_FIRST = ("kafka-cluster",)
+"""Tools that take the address after their command."""
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 _PATIENCE_S = 60
@@ -66,8 +73,9 @@ def run(
     broker: int | None = None,
     topic: str = "",
     partition: int = 0,
+    controllers: bool = False,
 ) -> Printed:
-    """Runs one tool; `--bootstrap-server` is added.
+    """Runs one tool; `--bootstrap-server` is added, or `--bootstrap-controller`.
 
     For kafka-dump-log name a `broker`, a `topic` and a `partition`: it reads a copy of that
     replica's segments.  Without Java the text says so.  Raises ClusterError for a name that is
@@ -81,7 +89,9 @@ def run(
     except jars.JarsMissing as missing:
         return Printed(f"{name}.sh …", f"Kafka's tools need Java. {missing}")
     if name != DUMP_LOG:
-        connected = ("--bootstrap-server", cluster.bootstrap, *arguments)
+        there = _address(cluster, controllers)
+        last = name in COMMAND_FIRST
+        connected = (*arguments, *there) if last else (*there, *arguments)
         return Printed(_line(name, *connected), _output([*java, *connected]))
     with tempfile.TemporaryDirectory(prefix="kafkalab-dump-") as scratch:
         segments = _copied(cluster, broker, topic, partition, Path(scratch))
@@ -89,6 +99,12 @@ def run(
         printed = _output([*java, *files, *arguments]).replace(f"{scratch}/", "")
         shown = ",".join(f"{segment.parent.name}/{segment.name}" for segment in segments)
         return Printed(_line(name, "--files", shown, *arguments), printed)
+
+
+def _address(cluster: Cluster, controllers: bool) -> tuple[str, str]:
+    if controllers:
+        return "--bootstrap-controller", cluster.bootstrap_controllers
+    return "--bootstrap-server", cluster.bootstrap
 
 
 def _line(name: str, *arguments: str) -> str:

@@ -27,8 +27,11 @@ CLASSES = {
     "consumer-perf-test": f"{TOOLS}.ConsumerPerformance",
     "dump-log": f"{TOOLS}.DumpLogSegments",
     "transactions": f"{TOOLS}.TransactionsCommand",
+    "metadata-quorum": f"{TOOLS}.MetadataQuorumCommand",
+    "cluster": f"{TOOLS}.ClusterTool",
 }
 _WITHOUT_A_CLUSTER = ("dump-log",)
+_COMMAND_FIRST = ("cluster",)
 
 
 class KafkaTools:
@@ -45,13 +48,21 @@ class KafkaTools:
             text=True,
         )
 
-    def run(self, bootstrap: str, name: str, *arguments: str, given: str = "") -> str:
+    def run(
+        self,
+        bootstrap: str,
+        name: str,
+        *arguments: str,
+        given: str = "",
+        at: str = "--bootstrap-server",
+    ) -> str:
         """What the tool with this short name printed; AssertionError with it if it failed."""
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
         if name not in _WITHOUT_A_CLUSTER:
-            arguments = ("--bootstrap-server", bootstrap, *arguments)
+            last = name in _COMMAND_FIRST
+            arguments = (*arguments, at, bootstrap) if last else (at, bootstrap, *arguments)
         spoken = base64.b64encode(given.encode()).decode()
         process.stdin.write("\t".join([CLASSES[name], spoken, *arguments]) + "\n")
         process.stdin.flush()

@@ -59,7 +59,10 @@ def test_the_page_has_a_row_for_everything() -> None:
 def test_what_any_module_leaves_out_is_on_the_page() -> None:
     rest = fidelity.page().partition("## In the engine's other modules")[2]
     for module, words in (
-        ("control/controller", "no metadata transactions, no NoOpRecord"),  # in the middle of a line
+        (
+            "control/controller",
+            "no metadata transactions, no NoOpRecord",
+        ),  # mid-line
         ("broker/broker", "of the Envelope (KIP-590)"),  # of a method
         ("cluster/clock", "a node has one clock"),
     ):

@@ -1,0 +1,81 @@
+"""Kafka's tools at the controllers of the engine and of a real Kafka print the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kit.clusters import engine, local
+from kit.clusters.kafka_cluster import KafkaCluster
+from tests.conformance.kafka_tools import KafkaTools
+from tests.real_clusters import require_local_kafka
+
+pytestmark = [pytest.mark.real, pytest.mark.full, pytest.mark.heavy]
+
+SERVERS, CONTROLLERS = "--bootstrap-server", "--bootstrap-controller"
+QUESTIONS = {
+    "quorum status": ("metadata-quorum", "describe", "--status"),
+    "quorum replication": ("metadata-quorum", "describe", "--replication"),
+    "features": ("features", "describe"),
+    "cluster id": ("cluster", "cluster-id"),
+    "endpoints": ("cluster", "list-endpoints"),
+}
+OURS_ALONE = re.compile(r"Feature: (kraft|share|streams)\.version .*\n")
+"""Features that the engine does not have."""
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[dict[str, KafkaCluster]]:
+    require_local_kafka()
+    with engine.start(controllers=3) as ours, local.start(controllers=3) as kafka:
+        yield {"engine": ours, "kafka": kafka}
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[KafkaTools]:
+    with KafkaTools() as running:
+        yield running
+
+
+def shape(text: str) -> list[str]:
+    """What was printed, without ids, addresses, offsets and times; rows in any order."""
+    text = OURS_ALONE.sub("", text)
+    text = re.sub(r', "directoryId": "[^"]*"', "", text)
+    text = re.sub(r"[\w-]{22}(?=\s)", "<id>", text)
+    text = re.sub(r"127\.0\.0\.1[: ]\d+", "<address>", text)
+    text = re.sub(r"(?<![\w.-])\d{1,13}(?![\w.-])", "#", text)
+    observers = re.compile(r"(CurrentObservers: +)\[(.*)\]")
+    text = observers.sub(lambda m: m[1] + str(sorted(m[2].split(", "))), text)
+    return sorted(re.sub(r"\s+", " ", line).strip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("at", [SERVERS, CONTROLLERS])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_they_print_the_same(
+    clusters: dict[str, KafkaCluster], tools: KafkaTools, question: str, at: str
+) -> None:
+    printed = {}
+    for side, cluster in clusters.items():
+        there = cluster.bootstrap if at == SERVERS else cluster.bootstrap_controllers
+        name, *arguments = QUESTIONS[question]
+        printed[side] = shape(tools.run(there, name, *arguments, at=at))
+    assert printed["engine"] == printed["kafka"]
+    assert len(printed["engine"]) > 0
+
+
+def test_the_tool_finds_the_next_leader(
+    clusters: dict[str, KafkaCluster], tools: KafkaTools
+) -> None:
+    """It asks any controller that is left."""
+    for cluster in clusters.values():
+        former = cluster.snapshot()["controller"]["id"]
+        cluster.kill(former)
+        cluster.wait_until(lambda c, f=former: c.snapshot()["controller"]["id"] not in (f, -1), 60)
+        there = cluster.bootstrap_controllers
+        text = tools.run(there, "metadata-quorum", "describe", "--status", at=CONTROLLERS)
+        leader = re.search(r"LeaderId:\s+(\d+)", text)
+        assert leader is not None
+        assert int(leader[1]) != former
+        cluster.start(former)
