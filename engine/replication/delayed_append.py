@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.events import Stored
+from engine.replication.fetch_sessions import FetchedPartition
 from engine.replication.hosted import HostedPartitions, Key
 from engine.wire.errors import Errors, KafkaError
 
@@ -63,7 +64,7 @@ class DelayedAppend:
     then: Stored
     pending: PendingAppend
 
-    def try_complete(self, now: int) -> bool:
+    def try_complete(self, now: int, moved: FetchedPartition | None = None) -> bool:
         if not self.pending.judge(self.hosted):
             return False
         self.expire(now)

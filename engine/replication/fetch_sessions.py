@@ -208,10 +208,6 @@ class FetchSessions:
         for partition in self.readers.get(key, ()):
             partition.look_again()
 
-    def with_partition(self, key: tuple[str, int]) -> Iterable[int]:
-        """The ids of the sessions that have a partition."""
-        return (each.session.id for each in self.readers.get(key, ()) if each.session is not None)
-
     def open(
         self,
         now: int,

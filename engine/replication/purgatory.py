@@ -7,7 +7,9 @@ operation checks whether it can complete; at its deadline it answers with what t
     watch ---> waiting --(a watched partition moved, and it is satisfied)--> answered
                       --(its deadline)------------------------------------> answered
 
-A fetch in a session watches the session: it may have a thousand partitions, and names few.
+A fetch in a session watches the session: it may have a thousand partitions, and names few.  It
+hears which of them moved, and looks at that one: else a thousand that move one after the other, as
+when a broker starts, would cost a million looks.
 
 Each operation belongs to the room that creates it: DelayedProduce and DelayedFetch to their
 APIs, DelayedAppend to the coordinators' appends.  Operations are plain objects, so that a
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from engine.events import Outbox
-from engine.replication.fetch_sessions import FetchSessions
+from engine.replication.fetch_sessions import FetchedPartition, FetchSessions
 
 Key = tuple[str, int]
 Watched = Key | int
@@ -37,8 +39,12 @@ class PurgatoryTimer:
 class Operation(Protocol):
     """A request that waits."""
 
-    def try_complete(self, now: int) -> bool:
-        """Answers if it can; False to go on waiting."""
+    def try_complete(self, now: int, moved: FetchedPartition | None = None) -> bool:
+        """Answers if it can; False to go on waiting.
+
+        Of what the operation waits for, only `moved` has moved since the last look; None if that is
+        not known.
+        """
 
     def expire(self, now: int) -> None:
         """Answers with what there is, at the deadline."""
@@ -69,12 +75,15 @@ class Purgatory:
 
     def check(self, now: int, key: Key) -> None:
         """Checks every operation that watches `key`, whose log, high watermark or role moved."""
-        watching = {*self.watchers.get(key, ())}
-        for session_id in self.sessions.with_partition(key):
-            watching.update(self.watchers.get(session_id, ()))
+        watching: dict[int, FetchedPartition | None] = dict.fromkeys(self.watchers.get(key, ()))
+        for partition in self.sessions.readers.get(key, ()):
+            if partition.session is not None:
+                for each in self.watchers.get(partition.session.id, ()):
+                    # A session may know a topic twice, by the id of a former one of that name.
+                    watching[each] = None if each in watching else partition
         for operation_id in sorted(watching):
             waiting = self.operations.get(operation_id)
-            if waiting is not None and waiting[0].try_complete(now):
+            if waiting is not None and waiting[0].try_complete(now, watching[operation_id]):
                 self._remove(operation_id)
                 self.outbox.cancel_timer(PurgatoryTimer(operation_id))
 

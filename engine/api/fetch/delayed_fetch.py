@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.api.fetch.answers import fetch_answer, read_all, segment_with
@@ -28,9 +29,9 @@ class DelayedFetch:
     context: FetchContext
     unknown: dict[FetchedPartition, None]
 
-    def try_complete(self, now: int) -> bool:
+    def try_complete(self, now: int, moved: FetchedPartition | None = None) -> bool:
         available = 0
-        for asked in self.context.may_have_bytes:
+        for asked in self._to_look_at(moved):
             if asked in self.unknown:
                 continue
             try:
@@ -41,6 +42,13 @@ class DelayedFetch:
                 self.expire(now)
                 return True
         return False
+
+    def _to_look_at(self, moved: FetchedPartition | None) -> Iterable[FetchedPartition]:
+        """If one byte is enough, what moved: at the last look no other had any."""
+        due = self.context.may_have_bytes
+        if moved is None or self.terms.min_bytes > 1:
+            return due
+        return (moved,) if moved in due else ()
 
     def _available(self, asked: FetchedPartition) -> int:
         """Available bytes; enough for an answer if there is something else to say."""

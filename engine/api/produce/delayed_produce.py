@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from engine.api.produce.answers import Part, produce_answer
 from engine.events import Outbox, Request
 from engine.replication.delayed_append import PendingAppend
+from engine.replication.fetch_sessions import FetchedPartition
 from engine.replication.hosted import HostedPartitions
 from engine.wire import messages as m
 
@@ -25,7 +26,7 @@ class DelayedProduce:
     answer: m.ProduceResponse
     waiting: list[tuple[PendingAppend, Part]]
 
-    def try_complete(self, now: int) -> bool:
+    def try_complete(self, now: int, moved: FetchedPartition | None = None) -> bool:
         finished = True
         for pending, _ in self.waiting:
             finished = pending.judge(self.hosted) and finished

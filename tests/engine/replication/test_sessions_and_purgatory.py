@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from engine.events import CancelTimer, Outbox, SetTimer
-from engine.replication.fetch_sessions import EVICTION_US, FetchContext, FetchSessions, View
+from engine.replication.fetch_sessions import (
+    EVICTION_US,
+    FetchContext,
+    FetchedPartition,
+    FetchSessions,
+    View,
+)
 from engine.replication.purgatory import Purgatory, PurgatoryTimer
 from engine.wire import messages as m
 from engine.wire.errors import Errors
@@ -185,8 +191,10 @@ class Waiting:
     def __init__(self) -> None:
         self.ready = False
         self.ends: list[str] = []
+        self.moved: list[FetchedPartition | None] = []
 
-    def try_complete(self, now: int) -> bool:
+    def try_complete(self, now: int, moved: FetchedPartition | None = None) -> bool:
+        self.moved.append(moved)
         if self.ready:
             self.ends.append("answered")
         return self.ready
@@ -247,3 +255,27 @@ def test_other_partitions_wake_no_operation() -> None:
     operation.ready = True
     waiting.check(1, ("payments", 0))
     assert operation.ends == []
+
+
+def test_a_session_that_waits_hears_which_of_its_partitions_moved() -> None:
+    all_of_them = sessions()
+    context = settled(all_of_them)
+    waiting = Purgatory(Outbox(), all_of_them)
+    operation = Waiting()
+    waiting.try_or_wait(0, operation, (context.session_id,), 5)
+    waiting.check(1, ("orders", 1))
+    assert [each and (each.topic, each.index) for each in operation.moved] == [None, ("orders", 1)]
+
+
+def test_a_partition_that_a_session_knows_by_two_ids_is_looked_at_with_all_others() -> None:
+    all_of_them = sessions()
+    context = settled(all_of_them)
+    assert context.session is not None
+    again = FetchedPartition((bytes(16), 1), "orders", bytes(16), 1)
+    context.session.add(again)
+    all_of_them._watch(context.session, again)
+    waiting = Purgatory(Outbox(), all_of_them)
+    operation = Waiting()
+    waiting.try_or_wait(0, operation, (context.session_id,), 5)
+    waiting.check(1, ("orders", 1))
+    assert operation.moved == [None, None]
