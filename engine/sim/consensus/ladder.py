@@ -11,10 +11,9 @@
     >>> explore("any-log").verdict
     'broken in 9 steps: lost'
 
-The search takes all steps from a state before any step from a later one, so no shorter way leads to
-the first broken state.  If it finds none, it has seen every state, and the rules hold in each: a
-proof, for three voters, two records and four epochs.  Take a guard off the last rung, and see what
-it was for:
+The search (engine/sim/model/search.py) finds the shortest way, or sees every state, and the rules
+hold in each: a proof, for three voters, two records and four epochs.  Take a guard off the last
+rung, and see what it was for:
 
     explore(replace(RUNGS["kraft"], may_grant=any_log)).verdict
 
@@ -24,7 +23,7 @@ answer of an earlier epoch: by its fetch the follower has said that it is in the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.plain import Plain
@@ -40,10 +39,10 @@ from engine.sim.consensus.model import (
     init,
     problem,
 )
+from engine.sim.model.search import Progress, Step, Taken, search
 
 FIRST_VOTER = 100
 VOTERS = (3, 5)
-Progress = Callable[[int, int], None]
 
 # -- the guards
 
@@ -160,54 +159,21 @@ def explore(rule: str | Rung, voters: int = 3, progress: Progress | None = None)
     if voters not in VOTERS:
         raise ValueError(f"The model takes {' or '.join(map(str, VOTERS))} voters, not {voters}.")
     rung = RUNGS[rule] if isinstance(rule, str) else rule
-    first = init(voters)
-    came_from: dict[State, State] = {first: first}
-    frontier, steps = [first], 0
-    while frontier:
-        found: list[State] = []
-        for state in frontier:
-            for step in STEPS:
-                for _, after in step(rung, state):
-                    reached = canonical(after)
-                    if reached in came_from:
-                        continue
-                    came_from[reached] = state
-                    found.append(reached)
-                    if broken := problem(reached):
-                        way = _way(came_from, reached)
-                        return Exploration(rung.name, len(came_from), steps + 1, broken,
-                                           _told(rung, way))  # fmt: skip
-        frontier = found
-        steps += bool(found)
-        if progress is not None:
-            progress(steps, len(came_from))
-    return Exploration(rung.name, len(came_from), steps)
 
+    def steps_from(state: State) -> Iterator[Step[State]]:
+        return ((step.__name__, *taken) for step in STEPS for taken in step(rung, state))
 
-def _way(came_from: dict[State, State], state: State) -> list[State]:
-    way = [state]
-    while came_from[way[-1]] is not way[-1]:
-        way.append(came_from[way[-1]])
-    return way[::-1]
+    found = search(init(voters), steps_from, canonical, problem, progress)
+    return Exploration(rung.name, found.states, found.steps, found.broken,
+                       tuple(map(_action, found.way)))  # fmt: skip
 
 
 # -- in words
 
 
-def _told(rung: Rung, way: list[State]) -> tuple[Action, ...]:
-    """Walks the way again with voters that keep their rows, and tells each step."""
-    now, actions = way[0], []
-    for milestone in way[1:]:
-        name, index, after = next(
-            (step.__name__, index, reached)
-            for step in STEPS
-            for index, reached in step(rung, now)
-            if canonical(reached) == milestone
-        )
-        text = sentence(name, index, now, after)
-        actions.append(Action(name, name_of(index), text, as_data(after)))
-        now = after
-    return tuple(actions)
+def _action(taken: Taken[State]) -> Action:
+    text = sentence(taken.name, taken.row, taken.before, taken.after)
+    return Action(taken.name, name_of(taken.row), text, as_data(taken.after))
 
 
 def name_of(index: int) -> int:

@@ -3,28 +3,25 @@
     >>> explore("kip-101", replicas=3).steps
     10
 
-The search takes all steps from a state before any step from a later one, so no shorter way
-leads to the first broken state that it finds.  If it finds none, it has seen every state, and
-the property holds in each: that is a proof, for logs and epochs of this size.
-
-States are kept with their rows sorted: which broker a row is does not matter.  On the way back from
-a broken state the rows get their brokers' numbers (101, 102, …) again, and each step becomes
-an `Action`: a sentence, and the state after it as plain data.
+The search (`search.py`) finds the shortest way to a state in which strong ISR is broken.  If there
+is none, it has seen every state, and the property holds in each: that is a proof, for logs and
+epochs of this size.  Each step of the way becomes an `Action`: a sentence about broker 101, 102, …,
+and the state after it as plain data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.plain import Plain
 from engine.sim.model.model import Rung, State, canonical, init, strong_isr
 from engine.sim.model.rules import RUNGS
+from engine.sim.model.search import Progress, Step, Taken, search
 from engine.sim.model.steps import STEPS
 from engine.sim.model.words import FIRST_BROKER, as_data, sentence, what_broke
 
 MAX_REPLICAS = 4
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -70,28 +67,17 @@ def explore(rule: str | Rung, replicas: int = 3, progress: Progress | None = Non
     rung = _rung(rule)
     if not 2 <= replicas <= MAX_REPLICAS:
         raise ValueError(f"The model takes 2 to {MAX_REPLICAS} replicas, not {replicas}.")
-    first = init(replicas)
-    came_from: dict[State, State] = {first: first}
-    frontier, steps = [first], 0
-    while frontier:
-        found: list[State] = []
-        for state in frontier:
-            for step in STEPS:
-                for _, reached in step(rung, state):
-                    reached = canonical(reached)
-                    if reached in came_from:
-                        continue
-                    came_from[reached] = state
-                    found.append(reached)
-                    if not strong_isr(reached):
-                        way = _way(rung, came_from, reached)
-                        return Exploration(rung.name, replicas, len(came_from), False, steps + 1,
-                                           *_in_words(rung, way))  # fmt: skip
-        frontier = found
-        steps += bool(found)
-        if progress is not None:
-            progress(steps, len(came_from))
-    return Exploration(rung.name, replicas, len(came_from), True, steps)
+
+    def steps_from(state: State) -> Iterator[Step[State]]:
+        return ((step.__name__, *taken) for step in STEPS for taken in step(rung, state))
+
+    def broken(state: State) -> str:
+        return "" if strong_isr(state) else what_broke(state)
+
+    found = search(init(replicas), steps_from, canonical, broken, progress)
+    actions = tuple(_action(rung, taken) for taken in found.way)
+    why = what_broke(found.way[-1].after) if found.way else ""
+    return Exploration(rung.name, replicas, found.states, not why, found.steps, actions, why)
 
 
 def _rung(rule: str | Rung) -> Rung:
@@ -102,25 +88,6 @@ def _rung(rule: str | Rung) -> Rung:
     return RUNGS[rule]
 
 
-def _way(rung: Rung, came_from: dict[State, State], state: State) -> list[State]:
-    """The states from `init` to this one, each in the order of its rows."""
-    way = [state]
-    while came_from[way[-1]] is not way[-1]:
-        way.append(came_from[way[-1]])
-    return way[::-1]
-
-
-def _in_words(rung: Rung, way: list[State]) -> tuple[tuple[Action, ...], str]:
-    """Walks the way again with brokers that keep their rows, and tells each step."""
-    now, actions = way[0], []
-    for milestone in way[1:]:
-        name, index, after = next(
-            (step.__name__, index, reached)
-            for step in STEPS
-            for index, reached in step(rung, now)
-            if canonical(reached) == milestone
-        )
-        text = sentence(rung, name, index, now, after)
-        actions.append(Action(name, FIRST_BROKER + index, text, as_data(after)))
-        now = after
-    return tuple(actions), what_broke(now)
+def _action(rung: Rung, taken: Taken[State]) -> Action:
+    text = sentence(rung, taken.name, taken.row, taken.before, taken.after)
+    return Action(taken.name, FIRST_BROKER + taken.row, text, as_data(taken.after))
