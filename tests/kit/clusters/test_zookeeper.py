@@ -19,7 +19,7 @@ from kit.clusters.connections import Connections, NotSpoken, Unreachable
 from kit.clusters.interface import NotOffered
 from kit.clusters.reaper import LABEL_VARIABLE
 from kit.clusters.zookeeper import ZooKeeperCluster
-from tests.kit.clusters.contract import consume, produce
+from tests.kit.clusters.contract import consume, controller_last, produce
 from tests.real_clusters import restored, run_apart
 
 pytestmark = [pytest.mark.real, pytest.mark.full, pytest.mark.heavy]
@@ -58,14 +58,18 @@ def test_the_tree_names_brokers_controller_and_topics(cluster: ZooKeeperCluster)
 
 
 def test_a_killed_controller_has_a_successor_in_the_next_epoch(cluster: ZooKeeperCluster) -> None:
-    cluster.create_topic("killed", 6)
     former, epoch = cluster.controller()
+    follower, leader, controller = controller_last(cluster)
+    replicas = {0: [controller, leader, follower], 1: [leader, controller, follower]}
+    cluster.create_topic("killed", assignment=replicas)
     cluster.kill(former)
     successor, next_epoch = another_is_elected(cluster, former)
     assert next_epoch == epoch + 1
-    cluster.wait_until(
-        lambda c: all(c.leader("killed", each) not in (former, -1) for each in range(6)), PATIENCE_S
-    )
+    cluster.wait_until(lambda c: c.leader("killed") not in (former, -1), PATIENCE_S)
+    seen = cluster.snapshot()["topics"]["killed"]["partitions"]
+    assert seen[0]["leader_epoch"] == 2, "it left the ISR, then another was elected"
+    assert (seen[1]["leader"], seen[1]["leader_epoch"]) == (leader, 1), "the ISR alone has changed"
+    assert seen[0]["isr"] == seen[1]["isr"] == sorted([leader, follower])
     assert produce(cluster, "killed", ["a", "b"]) == [None, None]
     assert consume(cluster, "killed", 2) == ["a", "b"]
     cluster.start(former)  # at once: the session that was killed may still be there
