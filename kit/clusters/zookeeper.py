@@ -31,6 +31,7 @@ from kit.clusters.kafka_cluster import POLL_S, KafkaCluster
 from kit.clusters.local_plan import HOST, free_ports
 from kit.clusters.reaper import Reaper
 from kit.clusters.settings_table import BROKERS
+from kit.clusters.snapshot import have_quorum
 from kit.clusters.znodes import Tree, Znode, mode
 from kit.clusters.zookeeper_plan import LONGEST_SESSION_MS, ZooKeeperPlan
 
@@ -88,9 +89,11 @@ class ZooKeeperProvider(JavaProcesses):
     def _start(self, node: int) -> None:
         """A broker whose last session lives would be refused, so that is waited for."""
         deadline = time.monotonic() + LONGEST_SESSION_MS / 1000
-        with contextlib.suppress(Unreachable):
-            while node in BROKERS and self._has_session(node) and time.monotonic() < deadline:
-                time.sleep(POLL_S)
+        while node in BROKERS and have_quorum(self.nodes()) and time.monotonic() < deadline:
+            with contextlib.suppress(Unreachable):  # members that were just started, too
+                if not self._has_session(node):
+                    break
+            time.sleep(POLL_S)
         self.launch(node)
 
     def _has_session(self, broker: int) -> bool:

@@ -6,12 +6,13 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from kit.clusters.connections import Address, Unreachable
 from kit.clusters.interface import ClusterError
-from kit.clusters.znodes import Tree, Znode, mode
+from kit.clusters.znodes import Tree, Znode, _Session, mode
 
 OPENED = (
     "000000000000000000000000000075300000000000000000000000100000000000000000000000000000000000",
@@ -120,6 +121,25 @@ def test_an_expired_session_is_followed_by_another() -> None:
     with member((OPENED, *NOTHING), (OPENED, *BROKERS, CLOSED)) as (address, _):
         tree = Tree(lambda: [address])
         assert tree.znode("/nothing") is None
+        assert tree.znode("/brokers") is not None
+        tree.close()
+
+
+def test_an_interrupted_question_is_not_answered_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with member((OPENED, BROKERS[0]), (OPENED, *BROKERS, CLOSED)) as (address, _):
+        tree = Tree(lambda: [address])
+
+        def interrupted(session: _Session, size: int, read: Any = _Session._read) -> bytes:
+            if session._number == 1:
+                raise KeyboardInterrupt
+            return bytes(read(session, size))
+
+        monkeypatch.setattr(_Session, "_read", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tree.znode("/brokers")
+        monkeypatch.undo()
         assert tree.znode("/brokers") is not None
         tree.close()
 

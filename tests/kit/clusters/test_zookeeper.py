@@ -72,8 +72,21 @@ def test_a_killed_controller_has_a_successor_in_the_next_epoch(cluster: ZooKeepe
     assert seen[0]["isr"] == seen[1]["isr"] == sorted([leader, follower])
     assert produce(cluster, "killed", ["a", "b"]) == [None, None]
     assert consume(cluster, "killed", 2) == ["a", "b"]
-    cluster.start(former)  # at once: the session that was killed may still be there
+    cluster.start(former)
     assert cluster.controller() == (successor, next_epoch)
+
+
+def test_a_broker_may_be_started_at_once_beside_its_last_session(
+    cluster: ZooKeeperCluster,
+) -> None:
+    before = cluster.znode("/brokers/ids/102")
+    cluster.kill(102)
+    cluster.kill(1)  # sessions outlive the member that has them
+    assert before is not None
+    cluster.start(1, 102)
+    after = cluster.znode("/brokers/ids/102")
+    assert after is not None
+    assert after.czxid > before.czxid, "the broker epoch is that of the new session"
 
 
 def test_a_paused_controller_is_fenced_when_it_returns(cluster: ZooKeeperCluster) -> None:
