@@ -128,7 +128,7 @@ def test_an_expired_session_is_followed_by_another() -> None:
 def test_an_interrupted_question_is_not_answered_to_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with member((OPENED, BROKERS[0]), (OPENED, *BROKERS, CLOSED)) as (address, _):
+    with member((OPENED, BROKERS[0], CLOSED), (OPENED, *BROKERS, CLOSED)) as (address, _):
         tree = Tree(lambda: [address])
 
         def interrupted(session: _Session, size: int, read: Any = _Session._read) -> bytes:
