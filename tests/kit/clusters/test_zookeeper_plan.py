@@ -78,6 +78,7 @@ def test_the_jars_are_recorded_and_named_in_the_remedy(
     } <= recorded.keys()
     assert len(recorded) == 105
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(jars.ZOOKEEPER.variable, raising=False)
     monkeypatch.setattr(jars, "java", lambda: "java")
     monkeypatch.setattr(jars.shutil, "which", lambda name: None)
     with pytest.raises(
