@@ -88,7 +88,8 @@ def write(folder: Path, *, spark: bool = True, image: bool = True) -> Bundled:
     for lock in locks:
         wanted = packages_in(lock.read_text())
         (folder / lock.name).write_text(lock_of(w for w in wheels if package_of(w)[0] in wanted))
-    sets = tuple(each.name for each in _jar_sets(spark) if _jars(each, folder / "jars"))
+    wanted_jars = [e for e in jars.all_sets() if spark or e not in (jars.SPARK, jars.DELTA)]
+    sets = tuple(each.name for each in wanted_jars if _jars(each, folder / "jars"))
     has_image = image and save_image(folder / install.IMAGE)
     for old in folder.glob("kafka-inside-out-*.zip"):
         old.unlink()
@@ -150,10 +151,6 @@ def lock_of(wheels: Iterable[Path]) -> str:
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         lines.append(f"{name}=={version} --hash=sha256:{digest}\n")
     return "".join(lines)
-
-
-def _jar_sets(spark: bool) -> list[jars.JarSet]:
-    return [jars.kafka(), jars.TIERED, jars.STREAMS, *([jars.SPARK, jars.DELTA] if spark else [])]
 
 
 def _jars(each: jars.JarSet, folder: Path) -> bool:

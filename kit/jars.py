@@ -3,17 +3,19 @@
 A set of jars is a `pom.xml` that pins the artifacts and a `jars.sha256` beside it that lists
 every file they pull in.  The jars are stored in the cache, in a directory named after the hash of
 both files: a new course version gets a new directory, and never half of an old one.  There
-are five sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
-of Kafka's tests for tiered storage (`kit/kafka_tiered`), Kafka Streams (`kit/kafka_streams`), and
-beside PySpark its Kafka connector (`kit/spark_connector`) and Delta Lake (`kit/spark_delta`).
-Delta Lake alone may be missing: where it cannot be fetched, set-up says so and goes on.
+are six sets: Kafka's own (`kit/kafka`), which the functions of this module serve, the store
+of Kafka's tests for tiered storage (`kit/kafka_tiered`), Kafka Streams (`kit/kafka_streams`),
+beside PySpark its Kafka connector (`kit/spark_connector`) and Delta Lake (`kit/spark_delta`), and
+the Kafka that still had ZooKeeper (`kit/kafka_zookeeper`).  Two of them may be missing: where Delta
+Lake cannot be fetched, set-up says so and goes on, and Kafka with ZooKeeper is fetched when
+`lab.zookeeper()` is first called.
 
     python -m kit.jars            resolve and check, what `make setup` runs
     python -m kit.jars --from DIR   take them from a bundle's folder, without Maven
     python -m kit.jars --record   write jars.sha256 again, after a change of a pom
 
-`KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS`, `SPARK_JARS` and `DELTA_JARS` name a
-directory of jars to use instead, as they are.
+`KAFKA_JARS`, `KAFKA_TIERED_JARS`, `KAFKA_STREAMS_JARS`, `SPARK_JARS`, `DELTA_JARS` and
+`KAFKA_ZOOKEEPER_JARS` name a directory of jars to use instead, as they are.
 """
 
 from __future__ import annotations
@@ -51,6 +53,8 @@ class JarSet:
     """The environment variable that names a directory to use instead."""
     landmark: str
     """The start of a file name; without this jar the set counts as missing."""
+    remedy: str = "run: make setup"
+    """What fetches it."""
 
     def directory(self) -> Path:
         """Where the jars are or would be."""
@@ -72,7 +76,7 @@ class JarSet:
                     f"unset it, or point it at a directory of {self.name}."
                 )
             verb = "is" if self.name.startswith("the jar ") else "are"
-            raise JarsMissing(f"{self.name} {verb} not here yet: run: make setup")
+            raise JarsMissing(f"{self.name} {verb} not here yet: {self.remedy}")
         return place
 
     def ensure(self) -> Path:
@@ -111,7 +115,7 @@ class JarSet:
         maven = shutil.which("mvn")
         if maven is None:
             raise JarsMissing(
-                "Maven is missing: install it (Debian: apt-get install maven), then run: make setup"
+                f"Maven is missing: install it (Debian: apt-get install maven), then {self.remedy}"
             )
         command = [
             *(maven, "-q", "-B", "-f", str(self.pom), "dependency:copy-dependencies"),
@@ -123,7 +127,7 @@ class JarSet:
             reason = lines[0] if lines else f"exit code {done.returncode}"
             raise JarsMissing(
                 f"Maven could not fetch {self.name} ({reason}): "
-                "check the network and Maven's settings, then run: make setup"
+                f"check the network and Maven's settings, then {self.remedy}"
             )
 
     def recorded(self) -> dict[str, str]:
@@ -140,7 +144,7 @@ class JarSet:
         if wrong:
             raise JarsMissing(
                 f"{len(wrong)} of {self.name} are not the recorded ones (first: {wrong[0]}): "
-                "delete them from Maven's local repository, then run: make setup"
+                f"delete them from Maven's local repository, then {self.remedy}"
             )
 
     def record(self) -> None:
@@ -187,9 +191,24 @@ STREAMS = JarSet(
 )
 
 
+ZOOKEEPER = JarSet(
+    "the jars of Kafka 3.9 with ZooKeeper",
+    _HERE / "kafka_zookeeper" / "pom.xml",
+    _HERE / "kafka_zookeeper" / "jars.sha256",
+    "KAFKA_ZOOKEEPER_JARS",
+    "zookeeper",
+    "call lab.zookeeper() again",
+)
+
+
 def kafka() -> JarSet:
     """The jars of a real Kafka: brokers, controller, tools."""
     return JarSet("Kafka's jars", POM, CHECKSUMS, "KAFKA_JARS", "kafka-clients")
+
+
+def all_sets() -> tuple[JarSet, ...]:
+    """Every set, those of Spark last."""
+    return (kafka(), TIERED, STREAMS, ZOOKEEPER, SPARK, DELTA)
 
 
 def java() -> str:
@@ -258,14 +277,11 @@ def main(arguments: list[str]) -> int:
     """Entry point of `python -m kit.jars`."""
     try:
         if arguments == ["--record"]:
-            kafka().record()
-            TIERED.record()
-            STREAMS.record()
-            SPARK.record()
-            DELTA.record()
+            for each in all_sets():
+                each.record()
             return 0
         if arguments[:1] == ["--from"]:
-            for each in (kafka(), TIERED, STREAMS, SPARK, DELTA):
+            for each in all_sets():
                 if each.take(Path(arguments[1])):
                     print(f"{each.name}: {each.directory()}")
             return 0

@@ -28,7 +28,7 @@ __all__ = [
     "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
     "engine", "group_panel", "hint", "local", "measured", "mend",
     "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "segments",
-    "show", "term", "tool", "transactions", "verdict", "world",
+    "show", "term", "tool", "transactions", "verdict", "world", "zookeeper",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -108,6 +108,23 @@ def local(*, private: bool = False, controllers: int = 1) -> Cluster:
     if private:
         return _kernel.get(f"local {len(_kernel.clusters)}", provider.start)
     return _kernel.get("local", lambda: provider.attach() or provider.start())
+
+
+def zookeeper(*, private: bool = False, ensemble: int = 1,
+              settings: Mapping[str, Any] | None = None) -> Any:  # fmt: skip
+    """A Kafka 3.9 with ZooKeeper, to compare with; `lab.real()` never is one.
+
+    Brokers are 101–103 as everywhere, members of the `ensemble` 1, 2, 3.  Beside a cluster's own
+    methods it has `znode(path)`, `znodes(path)`, `modes()` and `twin(broker)`.  `settings` are the
+    brokers', such as {"zookeeper.session.timeout.ms": 18000}; here that is 3000.  The first call
+    fetches 56 MB of jars with Maven; ClusterError or JarsMissing says what is missing.
+    """
+    from kit.clusters import zookeeper as provider
+
+    own = {str(name): str(value) for name, value in (settings or {}).items()}
+    number = f" {len(_kernel.clusters)}" if private else ""
+    name = f"zookeeper of {ensemble} {sorted(own.items())}{number}"
+    return _kernel.get(name, lambda: provider.start(ensemble=ensemble, settings=own))
 
 
 def docker() -> Cluster:

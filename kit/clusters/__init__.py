@@ -1,1 +1,1 @@
-"""Clusters that a notebook can run on: engine, local, docker, remote behind one interface."""
+"""Clusters that a notebook can run on: engine, local, docker, remote, zookeeper: one interface."""

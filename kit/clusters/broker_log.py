@@ -14,8 +14,8 @@ from typing import Any
 from kit.clusters.docker import DockerProvider
 from kit.clusters.engine import EngineProvider
 from kit.clusters.interface import Cluster, ClusterError, NotOffered
+from kit.clusters.java_processes import JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.clusters.local import LocalProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def find(cluster: Cluster, broker: int, word: str, last: int = 5) -> LogLines:
 
 def _all(cluster: KafkaCluster, broker: int) -> tuple[str, list[str]]:
     provider = cluster.provider
-    if isinstance(provider, LocalProvider):
+    if isinstance(provider, JavaProcesses):
         own = provider.log_file(broker)
         parts = [part for part in (own.with_name(f"{own.name}.1"), own) if part.exists()]
         text = "".join(part.read_text(errors="replace") for part in parts)

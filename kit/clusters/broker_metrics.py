@@ -20,8 +20,8 @@ from engine.broker.request_metrics import STAGES, TOTAL
 from kit.clusters import java_management
 from kit.clusters.engine import EngineProvider
 from kit.clusters.interface import Cluster, NotOffered
+from kit.clusters.java_processes import JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.clusters.local import LocalProvider
 
 __all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "requests", "thread_names"]
 
@@ -113,9 +113,9 @@ def thread_names(cluster: Cluster, broker: int) -> dict[str, int]:
     return kinds
 
 
-def _provider(cluster: Cluster) -> EngineProvider | LocalProvider:
+def _provider(cluster: Cluster) -> EngineProvider | JavaProcesses:
     provider = cluster.provider if isinstance(cluster, KafkaCluster) else None
-    if isinstance(provider, EngineProvider | LocalProvider):
+    if isinstance(provider, EngineProvider | JavaProcesses):
         return provider
     raise NotOffered(
         f"The {cluster.name} cluster does not show its metrics here: "

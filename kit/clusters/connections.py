@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.wire import framing
 from engine.wire import messages as m
-from engine.wire.codec import MalformedMessage
+from engine.wire.codec import MalformedMessage, UnsupportedField
 from kit.clusters.interface import ClusterError
 
 CLIENT_ID = "kafka-inside-out"
@@ -29,6 +29,10 @@ Address = tuple[str, int]
 
 class Unreachable(ClusterError):
     """No answer: the node is down, paused or cut off."""
+
+
+class NotSpoken(ClusterError):
+    """The broker is of a version that has no such request, or not that field of it."""
 
 
 class Connection:
@@ -52,7 +56,7 @@ class Connection:
         low, high = self._versions.get(request.API_KEY, (0, -1))
         version = min(ours.high, high, ours.high if highest is None else highest)
         if version < max(ours.low, low):
-            raise ClusterError(f"This broker does not offer {type(request).__name__}.")
+            raise NotSpoken(f"This broker does not offer {type(request).__name__}.")
         return version
 
     def ask(self, request: Any, version: int | None = None, highest: int | None = None) -> Any:
@@ -60,7 +64,10 @@ class Connection:
         if version is None:
             version = self.version_for(request, highest)
         self._correlation_id += 1
-        frame = framing.write_request(version, self._correlation_id, self._client_id, request)
+        try:
+            frame = framing.write_request(version, self._correlation_id, self._client_id, request)
+        except UnsupportedField as field:
+            raise NotSpoken(f"This broker does not offer {field}.") from None
         self._socket.sendall(frame)
         (size,) = _SIZE.unpack(self._receive(4))
         correlation_id, body = framing.read_response(request.API_KEY, version, self._receive(size))
@@ -109,6 +116,8 @@ class Connections:
     def _ask(self, address: Address, request: Any, highest: int | None) -> Any:
         try:
             return self.connection(address).ask(request, highest=highest)
+        except NotSpoken:
+            raise  # nothing was sent
         except BaseException:  # an interrupt, too, leaves an answer in flight
             self._drop(address)
             raise

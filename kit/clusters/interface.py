@@ -51,6 +51,7 @@ class Node:
     data_dir: str | None = None
     """Its files, where this machine can read them."""
     is_controller: bool = False
+    """Whether it is no broker but keeps the metadata; true of ZooKeeper's members, too."""
 
 
 class Provider(Protocol):
@@ -97,7 +98,7 @@ class Cluster(Protocol):
 
     @property
     def name(self) -> str:
-        """`engine`, `local`, `docker` or `remote`."""
+        """`engine`, `local`, `docker`, `remote` or `zookeeper`."""
         ...
 
     @property

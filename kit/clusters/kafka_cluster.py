@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-from engine.wire import messages as m
+from kit.clusters import older_brokers
 from kit.clusters.connections import Address, Connections
 from kit.clusters.description import Description
 from kit.clusters.faults import FAULTS
@@ -251,12 +252,11 @@ class KafkaCluster:
         asked = {n.id: n.address for n in nodes.values() if n.address and n.id not in deaf}
 
         def serves(_: Cluster) -> bool:
-            request = m.DescribeClusterRequest(include_fenced_brokers=True)
             for other, address in asked.items():
                 if other != node and self.provider.nodes()[other].state != "running":
                     continue
-                answer = self._connections.ask(address, request)
-                if not any(b.broker_id == node and not b.is_fenced for b in answer.brokers):
+                known = older_brokers.brokers(partial(self._connections.ask, address))
+                if not any(b.broker_id == node and not b.is_fenced for b in known):
                     return False
             return True
 

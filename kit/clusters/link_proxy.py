@@ -7,10 +7,12 @@ in place of its own, and the proxy passes the bytes on:
     101 ──▶ proxy port of 102 ──▶ 102's inter-broker listener
 
 The first request of a connection tells which node opened it: its client id names the node
-(`broker-101-fetcher-0`, `raft-client-101`, plain `101`).  A cut link loses no bytes and
-closes no connection, as with an unplugged cable: bytes wait (TCP would repeat them) until
-the link is healed or one side times out.  Only a dead sender's bytes are lost, because
-it cannot repeat them.  A slow link delays each direction.
+(`broker-101-fetcher-0`, `raft-client-101`, plain `101`).  ZooKeeper's protocol names no client, so
+each broker has a port of its own in front of each member of an ensemble.
+
+A cut link loses no bytes and closes no connection, as with an unplugged cable: bytes wait
+(TCP would repeat them) until the link is healed or one side times out.  Only a dead sender's
+bytes are lost, because it cannot repeat them.  A slow link delays each direction.
 
 Clients connect to brokers directly, not through here: their links are never cut.
 
@@ -28,7 +30,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 _FIRST_REQUEST = struct.Struct(">ihhih")  # size, api key, version, correlation id, length
 _NODE = re.compile(r"(?:^|-)(\d+)(?:-|$)")
@@ -117,16 +119,25 @@ class Rules:
         ]
 
 
+class Route(NamedTuple):
+    """A port of the proxy, the node behind it, and who connects there if it is one node only."""
+
+    node: int
+    port: int
+    target_port: int
+    peer: int | None = None
+
+
 class _Connection:
     """One connection through the proxy: two directions, each with a queue of held bytes."""
 
-    def __init__(self, rules: Rules, target: int, forget: Callable[[_Connection], None]) -> None:
+    def __init__(self, rules: Rules, route: Route, forget: Callable[[_Connection], None]) -> None:
         self.rules = rules
-        self.target = target
+        self.target = route.node
         self.forget = forget
         self.ends_lost = 0
-        self.link: frozenset[int] | None = None  # unknown until the first request is read
-        self.known = False
+        self.known = route.peer is not None  # else when the first request has been read
+        self.link = frozenset((route.peer, route.node)) if route.peer is not None else None
         self.ends: list[_End] = [_End(self, 0), _End(self, 1)]  # the peer's, the target's
 
     def identify(self, received: bytearray) -> None:
@@ -250,9 +261,9 @@ class _End(asyncio.Protocol):
 class _Program:
     """The proxy process."""
 
-    def __init__(self, routes: list[tuple[int, int, int]]) -> None:
+    def __init__(self, routes: list[Route]) -> None:
         self.routes = routes
-        self.rules = Rules([node for node, _, _ in routes])
+        self.rules = Rules([route.node for route in routes])
         self.connections: dict[_Connection, asyncio.Task[None]] = {}
 
     def forget(self, connection: _Connection) -> None:
@@ -260,15 +271,15 @@ class _Program:
 
     async def run(self, control_path: str) -> None:
         loop = asyncio.get_running_loop()
-        for node, port, target_port in self.routes:
-            await loop.create_server(self.factory(node, target_port), "127.0.0.1", port)
+        for route in self.routes:
+            await loop.create_server(self.factory(route), "127.0.0.1", route.port)
         control = await asyncio.start_unix_server(self.control, control_path)
         await control.serve_forever()
 
-    def factory(self, node: int, target_port: int) -> Callable[[], _End]:
+    def factory(self, route: Route) -> Callable[[], _End]:
         def accept() -> _End:
-            connection = _Connection(self.rules, node, self.forget)
-            reaching = connection.reach(target_port)
+            connection = _Connection(self.rules, route, self.forget)
+            reaching = connection.reach(route.target_port)
             self.connections[connection] = asyncio.get_running_loop().create_task(reaching)
             return connection.ends[0]
 
@@ -286,9 +297,8 @@ class _Program:
 
 
 def main(arguments: list[str]) -> None:
-    """Entry point of the proxy process: control socket, then `node:port:target_port` each."""
-    routes = [tuple(map(int, route.split(":"))) for route in arguments[1:]]
-    program = _Program([(node, port, target) for node, port, target in routes])
+    """Entry point of the proxy process: control socket, then `node:port:target[:peer]` each."""
+    program = _Program([Route(*map(int, route.split(":"))) for route in arguments[1:]])
     asyncio.run(program.run(arguments[0]))
 
 

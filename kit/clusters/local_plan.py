@@ -40,6 +40,11 @@ class Plan:
         return [node for node in self.peer_ports if node not in self.client_ports]
 
     @property
+    def metadata_nodes(self) -> list[int]:
+        """The nodes that are no brokers: they keep the cluster's metadata."""
+        return self.controllers
+
+    @property
     def has_links(self) -> bool:
         return self.proxy_ports != self.peer_ports
 
@@ -63,25 +68,30 @@ class Plan:
         }
         return Plan(data["cluster_id"], **ports)
 
+    def routes(self) -> list[str]:
+        """What the proxy is started with: a node, its port there, and the one behind it."""
+        return [f"{node}:{port}:{self.peer_ports[node]}" for node, port in self.proxy_ports.items()]
+
+    def listeners(self, broker: int) -> dict[str, str]:
+        """A broker's part of its properties that says where it listens."""
+        clients = f"CLIENT://{HOST}:{self.client_ports[broker]}"
+        return {
+            "broker.rack": settings_table.RACKS[broker],
+            "listeners": f"{clients},REPLICATION://{HOST}:{self.peer_ports[broker]}",
+            "advertised.listeners": f"{clients},REPLICATION://{HOST}:{self.proxy_ports[broker]}",
+            "inter.broker.listener.name": "REPLICATION",
+        }
+
     def properties(self, node: int, log_dir: Path) -> str:
         """The node's server.properties."""
-        peers = f"{HOST}:{self.peer_ports[node]}"
-        believed = f"{HOST}:{self.proxy_ports[node]}"
         if node in self.controllers:
             role = {
                 "process.roles": "controller",
-                "listeners": f"CONTROLLER://{peers}",
-                "advertised.listeners": f"CONTROLLER://{believed}",
+                "listeners": f"CONTROLLER://{HOST}:{self.peer_ports[node]}",
+                "advertised.listeners": f"CONTROLLER://{HOST}:{self.proxy_ports[node]}",
             }
         else:
-            clients = f"CLIENT://{HOST}:{self.client_ports[node]}"
-            role = {
-                "process.roles": "broker",
-                "broker.rack": settings_table.RACKS[node],
-                "listeners": f"{clients},REPLICATION://{peers}",
-                "advertised.listeners": f"{clients},REPLICATION://{believed}",
-                "inter.broker.listener.name": "REPLICATION",
-            }
+            role = {"process.roles": "broker", **self.listeners(node)}
         own = {
             "node.id": str(node),
             **role,

@@ -18,8 +18,8 @@ from typing import Any
 
 from engine.wire import messages as m
 from engine.wire import uuids
-from kit.clusters import groups
-from kit.clusters.connections import Address, Connections, Unreachable
+from kit.clusters import groups, older_brokers
+from kit.clusters.connections import Address, Connections, NotSpoken, Unreachable
 from kit.clusters.interface import Node
 from kit.clusters.replica_logs import ReplicaLogs
 from kit.clusters.topics import described
@@ -114,7 +114,7 @@ class Inspector:
             return shown  # brokers would wait for an active one before they answer
         partition = m.DescribeQuorumRequest.PartitionData(0)
         topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
-        with contextlib.suppress(Unreachable):
+        with contextlib.suppress(Unreachable, NotSpoken):
             answer = self._connections.ask_first(witnesses, m.DescribeQuorumRequest([topic]))
             if answer.error_code == 0:
                 seen = answer.topics[0].partitions[0]
@@ -129,11 +129,10 @@ class Inspector:
     def _brokers(
         self, nodes: Mapping[int, Node], witnesses: list[Address]
     ) -> dict[int, dict[str, Any]]:
-        request = m.DescribeClusterRequest(include_fenced_brokers=True)
         known: dict[int, Any] = {}
         with contextlib.suppress(Unreachable):
-            answer = self._connections.ask_first(witnesses, request)
-            known = {b.broker_id: b for b in answer.brokers}
+            found = older_brokers.brokers(lambda r: self._connections.ask_first(witnesses, r))
+            known = {b.broker_id: b for b in found}
         shown = {}
         for node in nodes.values():
             if node.is_controller:

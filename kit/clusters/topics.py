@@ -10,7 +10,9 @@ wait until each running broker says the same.
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit import places
-from kit.clusters.connections import Address, Connections, Unreachable
+from kit.clusters import older_brokers
+from kit.clusters.connections import Address, Connections, NotSpoken, Unreachable
 from kit.clusters.interface import Assignment, ClusterError, Config, WaitTimeout
 
 POLL_S = 0.02
@@ -128,8 +131,14 @@ class Topics:
     def _seen(self, address: Address, name: str) -> Any | None:
         """The topic as one broker knows it; None when it does not."""
         wanted = m.DescribeTopicPartitionsRequest.TopicRequest(name)
-        answer = self._connections.ask(address, m.DescribeTopicPartitionsRequest([wanted]))
-        found = answer.topics[0]
+
+        def ask(request: Any) -> Any:
+            return self._connections.ask(address, request)
+
+        try:
+            found = ask(m.DescribeTopicPartitionsRequest([wanted])).topics[0]
+        except NotSpoken:
+            (found,) = older_brokers.described(ask, name)
         if found.error_code in (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.UNKNOWN_TOPIC_ID):
             return None
         if found.error_code:
@@ -137,13 +146,19 @@ class Topics:
         return found
 
     def _administer(self, request: Any, result_of: Callable[[Any], Any]) -> Any:
-        """Sends an admin request again while its result is a retriable error."""
+        """Sends an admin request again while its result is a retriable error.
+
+        To another broker each time: one with ZooKeeper does not forward it to the controller.
+        """
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S
-        while True:
-            result = result_of(self._connections.ask_first(self._addresses(), request))
-            if result.error_code not in _RETRIABLE or time.monotonic() > deadline:
-                return result
+        for turn in itertools.count():
+            addresses = deque(self._addresses())
+            addresses.rotate(-turn)
+            result = result_of(self._connections.ask_first(addresses, request))
+            if not _passes(result) or time.monotonic() > deadline:
+                break
             time.sleep(POLL_S)
+        return result
 
     def _await(self, condition: Callable[[Any | None], bool], name: str, what: str) -> None:
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S
@@ -180,6 +195,12 @@ def _is_complete(seen: Any | None, topic_id: bytes, partitions: int) -> bool:
     )
 
 
+def _passes(result: Any) -> bool:
+    """Whether it is an error that goes away: with ZooKeeper, a deletion under way is one, too."""
+    under_way = "marked for deletion" in (result.error_message or "")
+    return result.error_code in _RETRIABLE or under_way
+
+
 def _refusal(what: str, result: Any) -> str:
     error = Errors(result.error_code)
     reason = result.error_message or "no reason given"
@@ -188,11 +209,17 @@ def _refusal(what: str, result: Any) -> str:
 
 def described(connections: Connections, addresses: list[Address]) -> list[Any]:
     """Every topic, as the first broker that answers knows it."""
+
+    def ask(request: Any) -> Any:
+        return connections.ask_first(addresses, request)
+
     found: list[Any] = []
     cursor = None
     while True:
-        request = m.DescribeTopicPartitionsRequest([], 2000, cursor)
-        answer = connections.ask_first(addresses, request)
+        try:
+            answer = ask(m.DescribeTopicPartitionsRequest([], 2000, cursor))
+        except NotSpoken:
+            return _joined(older_brokers.described(ask))
         found += answer.topics
         if answer.next_cursor is None:
             return _joined(found)

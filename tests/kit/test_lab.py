@@ -96,6 +96,28 @@ def test_plain_processes_serve_where_no_composed_cluster_is_up(kernel, monkeypat
     assert lab.real() is first
 
 
+def test_zookeeper_is_asked_for_by_name_and_never_the_real_side(kernel, monkeypatch) -> None:
+    from kit.clusters import zookeeper
+
+    started = []
+    monkeypatch.setattr(zookeeper, "start", lambda **how: started.append(how) or Stand("zookeeper"))
+    first = lab.zookeeper()
+    assert lab.zookeeper() is first
+    assert lab.zookeeper(ensemble=3) is not first
+    timeout = {"zookeeper.session.timeout.ms": 18000}
+    assert lab.zookeeper(settings=timeout) is lab.zookeeper(settings=timeout)
+    assert lab.zookeeper(private=True) is not first
+    assert [how["ensemble"] for how in started] == [1, 3, 1, 1]
+    assert started[2]["settings"] == {"zookeeper.session.timeout.ms": "18000"}
+    monkeypatch.setattr(jars, "java", lambda: "java")
+    monkeypatch.setattr(jars, "classpath", lambda: "jars/*")
+    for chosen in ("", "zookeeper"):
+        monkeypatch.setenv(lab.REAL_VARIABLE, chosen)
+        found = lab.real()
+        assert found is not None
+        assert found.name == "local"
+
+
 def test_a_composed_cluster_that_is_up_comes_first(kernel, monkeypatch) -> None:
     from kit.clusters import docker
 

@@ -32,6 +32,8 @@ class Bench:
 
     links: link_proxy.Links
     port: int
+    port_of_101: int
+    """For one peer alone, which does not say who it is."""
     target: socket.socket
 
     def connect(self, client_id: str) -> tuple[socket.socket, socket.socket]:
@@ -46,11 +48,12 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     reaper = Reaper.start()
-    port, target_port, another = free_ports(3)
+    port, target_port, another, port_of_101 = free_ports(4)
     with socket.create_server(("127.0.0.1", target_port)) as target:
         target.settimeout(PATIENCE_S)
         program = [sys.executable, "-S", "-I", link_proxy.__file__, str(tmp_path / "links")]
         routes = [f"{TARGET}:{port}:{target_port}", f"103:{another}:1"]
+        routes.append(f"{TARGET}:{port_of_101}:{target_port}:101")
         reaper.spawn([*program, *routes], name="p", label="t", log_path=str(tmp_path / "log"))
         links = link_proxy.Links(str(tmp_path / "links"))
         deadline = time.monotonic() + PATIENCE_S
@@ -60,7 +63,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
                 break
             except OSError:
                 assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-        yield Bench(links, port, target)
+        yield Bench(links, port, port_of_101, target)
     reaper.end()
 
 
@@ -106,6 +109,21 @@ def test_a_cut_holds_bytes_and_healing_delivers_them_in_order(bench: Bench) -> N
     bench.links.heal()
     assert read(behind, 8) == b"onethree"
     assert read(peer, 3) == b"two"
+
+
+def test_a_peer_with_a_port_of_its_own_need_not_say_who_it_is(bench: Bench) -> None:
+    peer = socket.create_connection(("127.0.0.1", bench.port_of_101), PATIENCE_S)
+    behind, _ = bench.target.accept()
+    peer.sendall(b"?")
+    assert read(behind, 1) == b"?"
+    bench.links.cut(102, 103)
+    peer.sendall(b"!")
+    assert read(behind, 1) == b"!"
+    bench.links.isolate(101)
+    peer.sendall(b"late")
+    assert silent(behind)
+    bench.links.heal()
+    assert read(behind, 4) == b"late"
 
 
 def test_a_cut_tells_peers_apart(bench: Bench) -> None:

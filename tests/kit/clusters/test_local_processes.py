@@ -183,7 +183,7 @@ def test_a_shared_cluster_outlives_its_starter_and_is_broken_by_one_at_a_time(
 
 def test_a_node_that_cannot_start_is_explained(monkeypatch, tmp_path) -> None:
     require_local_kafka()
-    monkeypatch.setattr(local, "_JVM_FLAGS", ["-Xmx1m", "-XX:+NoSuchFlag"])
+    monkeypatch.setattr(local, "JVM_FLAGS", ["-Xmx1m", "-XX:+NoSuchFlag"])
     with pytest.raises(ClusterError, match=r"ended while starting .*: see .*last-failure.log"):
         local.start()
 

@@ -130,9 +130,8 @@ def test_a_garbled_registration_is_passed_over() -> None:
 def test_a_cluster_that_has_ended_says_so(tmp_path: Path) -> None:
     registration = register("local-1", False)
     ports = dict.fromkeys((100, 101, 102, 103), 1)
-    Plan("id", ports, ports, ports).save(Path(registration.directory) / "plan.json")
     reaper = Reaper.start()
-    provider = LocalProvider(registration, reaper)
+    provider = LocalProvider(registration, reaper, Plan("id", ports, ports, ports))
     assert provider.nodes()[101].state == "stopped"
     reaper.end()
     with pytest.raises(ClusterError, match="start another"):

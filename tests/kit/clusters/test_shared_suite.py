@@ -6,13 +6,17 @@ from importlib.util import find_spec
 import pytest
 
 from kit.clusters.interface import Cluster, NotOffered
+from tests.kit.clusters import contract
 from tests.kit.clusters.contract import CHECKS
 from tests.real_clusters import missing, restored
 
 PROVIDERS = [
     pytest.param("engine"),
     pytest.param("local", marks=pytest.mark.real),
+    pytest.param("zookeeper", marks=[pytest.mark.real, pytest.mark.full, pytest.mark.heavy]),
 ]
+LATER = {contract.a_member_of_the_consumer_protocol_shows_what_it_owns: "KIP-848"}
+"""What Kafka 3.9 with ZooKeeper has not got: test_zookeeper.py shows how it refuses."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,8 @@ def engine_cluster() -> Iterator[Cluster]:
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_provider_keeps_the_contract(check, provider, request) -> None:
+    if provider == "zookeeper" and check in LATER:
+        pytest.skip(f"not a missing part: Kafka with ZooKeeper has no {LATER[check]}")
     cluster = request.getfixturevalue(f"{provider}_cluster")
     try:
         with restored(cluster):
