@@ -74,7 +74,7 @@ def member(*conversations: Lines) -> Iterator[tuple[Address, list[str]]]:
             for lines in conversations:
                 connection, _ = door.accept()
                 # A client that leaves an answer unread resets the connection.
-                with connection, suppress(ConnectionResetError):
+                with connection, suppress(ConnectionError):
                     for asked, answer in lines:
                         got = read(connection, len(framed(asked)))
                         if got != framed(asked):
