@@ -25,6 +25,7 @@ from engine.metadata.records import METADATA_TOPIC_ID, MetadataRecord, decode_ba
 from engine.metadata.snapshot import SnapshotId
 from engine.metadata.snapshot_download import SnapshotDownload
 from engine.wire import messages as m
+from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors
 
 MAX_WAIT_MS = 500
@@ -112,10 +113,10 @@ class MetadataFetcher:
                 return iter(())
             self.download = None
             return self._load(download.id, download.records())
-        except CorruptBatch as error:
+        except (CorruptBatch, MalformedMessage) as error:
             self.download = None
             rule = "broker.metadata_fetcher.MetadataFetcher._take"
-            why = error.text or ""
+            why = f"{error}; another controller may have a good one: stop {self.controller.id}"
             self.outbox.trace(rule, "snapshot-refused", "", why, snapshot=str(download.id))
             self.outbox.set_timer(MetadataTimer(), now + RETRY_US)
             return None

@@ -67,6 +67,7 @@ from engine.events import (
 )
 from engine.replication.truncation import RULES
 from engine.storage.disk import Disk
+from engine.wire.errors import KafkaError
 
 _HERE = "cluster.cluster.Cluster"
 
@@ -299,10 +300,21 @@ class Cluster:
 
     # -- what is done to processes
 
-    def boot(self) -> None:
-        """Starts the controllers and every broker."""
+    def boot(self) -> dict[int, KafkaError]:
+        """Starts the controllers and every broker; of the controllers, a majority is enough.
+
+        Gives those whose files it cannot go on with, and raises the first if they are too many.
+        """
+        controllers, refused = self.spec.controllers, dict[int, KafkaError]()
         for node_id in self.spec.nodes:
-            self.start(node_id)
+            try:
+                self.start(node_id)
+            except KafkaError as error:
+                refused[node_id] = error
+                self.note(f"{_HERE}.boot", node_id, "refused", error.message)
+                if node_id not in controllers or 2 * len(refused) >= len(controllers):
+                    raise
+        return refused
 
     def add(self, node_id: str, node: Node) -> None:
         """Adds a node of another kind, such as a simulated client."""
@@ -315,6 +327,9 @@ class Cluster:
         self.note(f"{_HERE}.start", node_id, "started", "the process starts")
         try:
             effects = self.processes.start(self.now, node_id, self.spec)
+        except KafkaError:
+            self.processes.end(node_id, STOPPED)  # it refuses its files
+            raise
         except OSError:
             if not self.processes.disk_failure(node_id):
                 raise

@@ -17,8 +17,7 @@ Timers: one per broker session, moved along lazily; one each for the two periodi
 elections; one per fetch that waits.  None looks at partitions one by one.
 Source: QuorumController of Kafka 4.3.1.  Simplified: no metadata transactions, no NoOpRecord, no
 ACLs, no reassignment yet; the only voter is active at once; a leader that resigns is not active any
-more (in Kafka until its next append).  The active controller writes a snapshot at a moment when all
-it has decided is committed; in Kafka each node has a second image for that.
+more (in Kafka until its next append).
 """
 
 from __future__ import annotations
@@ -246,11 +245,17 @@ class Controller:
         while self.unanswered and self.unanswered[0][0] <= self.log.high_watermark:
             _, request, answer = self.unanswered.popleft()
             self._reply(request, answer)
-        if self.log.needs_snapshot(now) and self.image.offset == self.log.high_watermark:
-            self._write_snapshot(now)
+        if self.log.needs_snapshot(now):
+            try:
+                self._write_snapshot(now)
+            except KafkaError as error:  # the next commit tries again
+                rule = "control.controller.Controller.committed"
+                self.outbox.trace(rule, "snapshot-failed", "", error.message)
 
     def _write_snapshot(self, now: int) -> None:
-        written = self.log.write_snapshot(now, self.image.epoch, image_records.records(self.image))
+        is_current = self.image.offset == self.log.high_watermark
+        image = self.image if is_current else self.log.committed()
+        written = self.log.write_snapshot(now, image.epoch, image_records.records(image))
         self.outbox.trace(
             "control.controller.Controller._write_snapshot",
             "snapshot-written",
@@ -277,7 +282,7 @@ class Controller:
         if isinstance(request.body, RAFT_REQUESTS):
             self.replica.requested(now, request)
         elif self.listener is not None and request.body.API_KEY in ANY_CONTROLLER:
-            self._answer_at_once(request, self.listener)
+            self._answer_itself(request, self.listener)
         elif self.is_active:
             self._answer_when_decided(now, request)
         elif isinstance(request.body, m.DescribeQuorumRequest) and request.envelope is None:
@@ -288,13 +293,16 @@ class Controller:
     def _describe(self, now: int, body: m.DescribeQuorumRequest) -> Message:
         return describe(self.replica, now, body, registration.addresses(self.state))
 
-    def _answer_at_once(self, request: AnyRequest, listener: Listener) -> None:
+    def _answer_itself(self, request: AnyRequest, listener: Listener) -> None:
         leader, addresses = self.replica.state.leader, registration.addresses(self.state)
         try:
             answer = listener.answer(request, self.cluster_id, leader, addresses, self.image)
         except KafkaError as error:
             answer = self.refusal(request, error.code, error.text)
-        self._reply(request, answer)
+        if self.is_active:
+            self._answer(request, answer)  # it may show what is not committed yet
+        else:
+            self._reply(request, answer)
 
     def _reply(self, request: AnyRequest, answer: Message | None) -> None:
         """A client of the listener gets an answer in its own version."""

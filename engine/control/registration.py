@@ -33,7 +33,7 @@ class RegistrationCall:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationTimer:
-    """Rings when a registration that failed is tried again."""
+    """Rings when a registration is tried again that failed, or that did not get into the log."""
 
 
 class Registration:
@@ -47,19 +47,17 @@ class Registration:
         self.is_waiting = False
 
     def poll(self, leader: int, known: m.RegisterControllerRecord | None) -> None:
-        """Asks the leader, unless the log has this process (`known`) or an answer is to come."""
-        if self.is_waiting or leader < 0:
-            return
-        if known is None or known.incarnation_id != self.incarnation:
+        """Asks the leader, unless the log has this process (`known`) or will have it."""
+        if known is not None and known.incarnation_id == self.incarnation:
+            self.is_waiting = False
+        elif leader >= 0 and not self.is_waiting:
             self.is_waiting = True
             self.outbox.send(leader, RegistrationCall(), self._request(), TIMEOUT_US)
 
     def answered(self, now: int, body: Answered) -> None:
-        """Of an answer that is no success nothing is learned; the next try is a matter of time."""
-        if isinstance(body, m.ControllerRegistrationResponse) and body.error_code == Errors.NONE:
-            self.is_waiting = False
-        else:
-            self.outbox.set_timer(RegistrationTimer(), now + RETRY_US)
+        """After a success the record is on its way here; else the next try is a matter of time."""
+        done = isinstance(body, m.ControllerRegistrationResponse) and body.error_code == Errors.NONE
+        self.outbox.set_timer(RegistrationTimer(), now + (TIMEOUT_US if done else RETRY_US))
 
     def expired(self) -> None:
         self.is_waiting = False

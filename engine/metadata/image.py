@@ -13,8 +13,8 @@ of the leader (also to "none") and fences off messages of former leaders.  The *
 epoch* grows with every change and makes ISR updates compare-and-set (KIP-497).
 
 Simplified: records of features that the engine does not have (ACLs, delegation tokens) are
-unknown here, replicas that are being added or removed are not kept, and metadata transactions
-(KIP-868) are applied as they come.
+unknown here, replicas that are being added or removed and cordoned directories are not kept, and
+metadata transactions (KIP-868) are applied as they come.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ it takes one that was cut between two batches for a whole one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -23,10 +24,10 @@ from engine.metadata.records import METADATA_DIRECTORY, MetadataRecord, decode_b
 from engine.records import batch, control
 from engine.records.batch import Record
 from engine.wire import messages as m
-from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch
 
 SUFFIX = ".checkpoint"
+_NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 RECORDS_PER_BATCH = 1024
 
 
@@ -46,10 +47,8 @@ class SnapshotId(NamedTuple):
 
 def id_of(name: str) -> SnapshotId | None:
     """What a file's name says; None if it is no snapshot."""
-    offset, dash, epoch = name.removesuffix(SUFFIX).partition("-")
-    if not (name.endswith(SUFFIX) and dash and offset.isdigit() and epoch.isdigit()):
-        return None
-    return SnapshotId(int(offset), int(epoch))
+    found = _NAME.fullmatch(name)
+    return SnapshotId(int(found[1]), int(found[2])) if found else None
 
 
 def encode(
@@ -81,11 +80,11 @@ def _control(
 
 
 def decode(data: bytes) -> list[MetadataRecord]:
-    """The records between header and footer; CorruptBatch if not all of the file is there."""
-    try:
-        found = list(_records(data))
-    except MalformedMessage as error:
-        raise CorruptBatch(str(error)) from None
+    """The records between header and footer; CorruptBatch if not all of the file is there.
+
+    MalformedMessage for a record that this engine does not know.
+    """
+    found = list(_records(data))
     if not found or not isinstance(found[0], m.SnapshotHeaderRecord):
         raise CorruptBatch("it does not begin with a header")
     if not isinstance(found[-1], m.SnapshotFooterRecord):
@@ -100,7 +99,11 @@ def header_of(data: bytes) -> m.SnapshotHeaderRecord | None:
 
 
 def _records(data: bytes) -> Iterator[MetadataRecord]:
-    for _, position in batch.iterate(data):
+    expected = 0
+    for header, position in batch.iterate(data):
         batch.validate(data, position)
+        if header.base_offset != expected:
+            raise CorruptBatch(f"batch {expected} is missing")
+        expected = header.next_offset
         for _, record in decode_batch(data, position):
             yield record

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from engine.metadata.records import METADATA_TOPIC
 from engine.quorum.replica import Replica
-from engine.quorum.voter_progress import Reader
+from engine.quorum.voter_progress import Reader, VoterProgress
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -19,7 +19,7 @@ def describe(
     body: m.DescribeQuorumRequest,
     addresses: Mapping[int, tuple[str, int]],
 ) -> m.DescribeQuorumResponse:
-    """The leader's answer; of any other voter, NOT_LEADER_OR_FOLLOWER with who leads.
+    """The leader's answer; of any other voter, NOT_LEADER_OR_FOLLOWER.
 
     `addresses`: where voters can be reached, as far as that is known.
     """
@@ -28,12 +28,15 @@ def describe(
         (each.topic_name, part.partition_index) for each in body.topics for part in each.partitions
     ]
     if rows != [(METADATA_TOPIC, 0)]:
-        return _refused(body)
+        text = "There is a quorum for the metadata log only."
+        return _refused(body, Errors.UNKNOWN_TOPIC_OR_PARTITION, text)
+    if replica.progress is None:
+        return _refused(body, Errors.NOT_LEADER_OR_FOLLOWER, "Another controller leads the quorum.")
     answer = response(
         topics=[
             response.TopicData(
                 topic_name=topic.topic_name,
-                partitions=[_partition(replica, now) for _ in topic.partitions],
+                partitions=[_partition(replica, replica.progress, now) for _ in topic.partitions],
             )
             for topic in body.topics
         ],
@@ -48,28 +51,27 @@ def describe(
     return answer
 
 
-def _refused(body: m.DescribeQuorumRequest) -> m.DescribeQuorumResponse:
-    """Refuses every row of a request for anything but that one partition."""
+def _refused(body: m.DescribeQuorumRequest, error: Errors, text: str) -> m.DescribeQuorumResponse:
     response = m.DescribeQuorumResponse
-    refused = Errors.UNKNOWN_TOPIC_OR_PARTITION, "There is a quorum for the metadata log only."
     topics = [
         response.TopicData(
             topic.topic_name,
-            [response.PartitionData(each.partition_index, *refused) for each in topic.partitions],
+            [
+                response.PartitionData(part.partition_index, error, text)
+                for part in topic.partitions
+            ],
         )
         for topic in body.topics
     ]
     return response(topics=topics)
 
 
-def _partition(replica: Replica, now: int) -> m.DescribeQuorumResponse.PartitionData:
+def _partition(
+    replica: Replica, progress: VoterProgress, now: int
+) -> m.DescribeQuorumResponse.PartitionData:
     answer = m.DescribeQuorumResponse.PartitionData()
     answer.leader_id = replica.state.leader
     answer.leader_epoch = replica.state.epoch
-    progress = replica.progress
-    if progress is None:
-        answer.error_code = Errors.NOT_LEADER_OR_FOLLOWER
-        return answer
     answer.high_watermark = replica.log.high_watermark
     leader = Reader(replica.log.end_offset, now, now)
     voters = {**progress.voters, replica.node_id: leader}

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from engine.events import Outbox
 from engine.metadata import snapshot
+from engine.metadata.image import MetadataImage
 from engine.metadata.records import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
@@ -90,7 +91,8 @@ class RaftLog:
                 )
             return
         self.snapshots.load(newest)
-        if newest.end_offset > self.end_offset:
+        if (newest.epoch, newest.end_offset) > (max(self.log.latest_epoch, 0), self.end_offset):
+            # Of another leader's log, or the process ended before it had deleted what came before.
             self.log.truncate_fully_and_start_at(newest.end_offset)
             self.snapshots.delete_below(newest.end_offset)
         elif start:
@@ -216,6 +218,18 @@ class RaftLog:
         self.high_watermark = self.flushed_to = new.end_offset
         self.looked_at = now
         self._measure()
+
+    def committed(self) -> MetadataImage:
+        """What the newest snapshot and the log say up to the high watermark."""
+        image, newest = MetadataImage(), self.snapshots.newest
+        if newest is not None:
+            for record in self.snapshots.load(newest):
+                image.apply(record)
+            image.offset, image.epoch = newest
+        for offset, record in self.records(image.offset, self.high_watermark):
+            image.apply(record)
+            image.offset = offset + 1
+        return image
 
     def _measure(self) -> None:
         newest = self.snapshots.newest

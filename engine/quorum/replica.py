@@ -41,6 +41,7 @@ from engine.quorum.voter_progress import VoterProgress
 from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
+from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors
 from engine.wire.structures import Message, RequestMessage
 
@@ -145,6 +146,8 @@ class Replica:
         self.log.flush()
         following = self.state.role is Role.FOLLOWER
         self.deadline = now + (self._fetch_timeout_us if following else self._election_timeout_us())
+        if self.log.high_watermark:
+            self.machine.committed(now)  # what its newest snapshot holds
         self.poll(now)
 
     def requested(self, now: int, request: AnyRequest) -> None:
@@ -158,9 +161,10 @@ class Replica:
         elif fetches.is_fetch(request):
             self._fetched(now, request, part)
         elif isinstance(body, m.FetchSnapshotRequest):
-            self.outbox.reply(request, snapshot_fetches.answer(self.state, self.log, body, part))
-            if self.progress is not None:
+            piece = snapshot_fetches.answer(self.state, self.log, body, part)
+            if self.progress is not None and piece.topics[0].partitions[0].error_code == 0:
                 self.progress.heard_from(now, body.replica_id)
+            self.outbox.reply(request, piece)
         else:
             error, granted = self._asked(now, body, part)
             answer = raft_messages.answer(body, self.state.saved, error, granted)
@@ -177,8 +181,9 @@ class Replica:
             self._rest(now, call.peer)
         else:
             error, epoch, leader, part = found
-            if error == Errors.SNAPSHOT_NOT_FOUND:
+            if error == Errors.SNAPSHOT_NOT_FOUND and self.download is not None:
                 self.download = None  # the leader has a newer one by now
+                self._hears_the_leader(now)
             if not self._heard_of(now, epoch, leader):
                 if error != Errors.NONE or epoch < self.state.epoch:
                     self._rest(now, call.peer)
@@ -351,12 +356,13 @@ class Replica:
                 self._trace("_copy_piece", "snapshot-loaded", "the leader's log begins behind ours",
                             snapshot=str(download.id), bytes=len(download.data))  # fmt: skip
                 self.machine.committed(now)
-        except CorruptBatch as error:
+        except (CorruptBatch, MalformedMessage) as error:
             self.download = None
-            self._trace(
-                "_copy_piece", "snapshot-refused", error.text or "", snapshot=str(download.id)
-            )
-        self._hears_the_leader(now)
+            self.resting[self.state.leader] = now + self._fetch_timeout_us // 4
+            why = f"{error}; another controller may have a good one: stop {self.state.leader}"
+            self._trace("_copy_piece", "snapshot-refused", why, snapshot=str(download.id))
+        else:
+            self._hears_the_leader(now)
 
     def _hears_the_leader(self, now: int) -> None:
         self.state.has_fetched = True

@@ -38,7 +38,7 @@ def _error(state: QuorumState, log: RaftLog, asked: Any, wanted: SnapshotId) -> 
         return Errors.UNKNOWN_LEADER_EPOCH
     if not state.is_leader:
         return Errors.NOT_LEADER_OR_FOLLOWER
-    if wanted not in log.snapshots.ids:
+    if wanted not in log.snapshots.ids or not log.snapshots.size(wanted):
         return Errors.SNAPSHOT_NOT_FOUND
     if not 0 <= asked.position < log.snapshots.size(wanted):
         return Errors.POSITION_OUT_OF_RANGE

@@ -12,12 +12,15 @@ from engine.metadata import snapshot
 from engine.metadata.records import METADATA_DIRECTORY, MetadataRecord
 from engine.metadata.snapshot import SnapshotId
 from engine.storage.disk import Disk
+from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors, KafkaError
 
 BOOTSTRAP = SnapshotId(0, 0)
 """Kafka formats a quorum whose voters may change with this one; it holds no metadata."""
 
-UNFINISHED = (f"{snapshot.SUFFIX}.part", f"{snapshot.SUFFIX}.deleted")
+UNFINISHED = tuple(f"{snapshot.SUFFIX}{ending}" for ending in (".part", ".deleted", ".tmp"))
+HEADER_BYTES = 512
+"""The first batch has the header alone, and is shorter."""
 
 
 class Snapshots:
@@ -38,7 +41,7 @@ class Snapshots:
 
     @property
     def size_in_bytes(self) -> int:
-        return sum(self.disk.size(each.path) for each in self.ids)
+        return sum(map(self.size, self.ids))
 
     def write(self, new: SnapshotId, data: bytes) -> None:
         """Survives a power loss when this returns."""
@@ -49,7 +52,8 @@ class Snapshots:
         return self.disk.read(which.path, position, length)
 
     def size(self, which: SnapshotId) -> int:
-        return self.disk.size(which.path)
+        """0 for one whose file is gone."""
+        return self.disk.size(which.path) if self.disk.exists(which.path) else 0
 
     def load(self, which: SnapshotId) -> list[MetadataRecord]:
         """Its records; KafkaError with a remedy if the file is damaged."""
@@ -61,10 +65,19 @@ class Snapshots:
                 f"the snapshot {which.path} is damaged ({error.text}): put another node's copy "
                 "in its place; if there is a log from offset 0 on beside it, delete it",
             ) from None
+        except MalformedMessage as error:
+            raise KafkaError(
+                Errors.KAFKA_STORAGE_ERROR,
+                f"the snapshot {which.path} is of a Kafka with more than this engine has "
+                f"({error}): remove ACLs, SCRAM users and delegation tokens there first",
+            ) from None
 
     def last_timestamp(self, which: SnapshotId) -> int:
-        """When the last record that it contains was written, in milliseconds."""
-        header = snapshot.header_of(self.read(which, 0, self.size(which)))
+        """When the last record in it was written, in milliseconds; -1 if it is damaged."""
+        try:
+            header = snapshot.header_of(self.read(which, 0, min(HEADER_BYTES, self.size(which))))
+        except (CorruptBatch, MalformedMessage, FileNotFoundError):
+            return -1
         return header.last_contained_log_timestamp if header else -1
 
     def delete_below(self, offset: int) -> None:

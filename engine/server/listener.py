@@ -29,7 +29,7 @@ TOO_MANY = "its address has max.connections.per.ip connections"
 
 
 class Brokers(Protocol):
-    """The brokers behind the listeners, each by its number."""
+    """The nodes behind the listeners, each by its number."""
 
     def is_paused(self, node_id: int) -> bool: ...
 
@@ -37,13 +37,13 @@ class Brokers(Protocol):
         """A listener accepts clients from now on."""
 
     def settings_of(self, node_id: int) -> Settings | None:
-        """The broker's settings; None if it does not run."""
+        """The node's settings; None if it does not run."""
 
     def submit(self, node_id: int, request: AnyRequest) -> None:
-        """Gives a broker a request; the answer comes to `Connection.replied`."""
+        """Gives a node a request; the answer comes to `Connection.replied`."""
 
     def disconnected(self, node_id: int, client: str) -> None:
-        """Tells a broker that a client has gone."""
+        """Tells a node that a client has gone."""
 
 
 class Listener:

@@ -107,7 +107,8 @@ class Server:
         """Starts controller and brokers; `wait(server.is_ready, …)` until they accept clients."""
         self.cluster.now = self.now()
         self.opening = dict.fromkeys(self.cluster.spec.brokers, 0)
-        self.cluster.boot()
+        for node_id, refused in self.cluster.boot().items():
+            log.error("controller %d does not run: %s", node_id, refused.message)
         self.loop.call_later(60, self._close_idle)
         self.pump()
 

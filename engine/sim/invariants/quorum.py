@@ -6,6 +6,7 @@
     committed     What is below the high watermark of one voter is in the log of every later
                   leader, and is below no other voter's high watermark with other contents.
     monotonic     A voter's high watermark only rises while it runs.
+    applied       A controller that is not active has applied all below its high watermark.
     written       What a voter says of epoch, leader and vote is what its disk says.
     snapshot      A snapshot says what the committed records below its offset say.
 
@@ -75,6 +76,11 @@ class QuorumInvariants:
             raise Violation(
                 f"monotonic: the high watermark of {node_id} falls from {before.high_watermark} "
                 f"to {now.high_watermark}"
+            )
+        if not controller.is_active and controller.image.offset != log.high_watermark:
+            raise Violation(
+                f"applied: {node_id} has applied up to {controller.image.offset}, and its high "
+                f"watermark is {log.high_watermark}"
             )
         same_life = now.life == before.life
         if now.high_watermark > before.high_watermark or not same_life:

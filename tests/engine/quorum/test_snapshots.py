@@ -8,17 +8,21 @@ from random import Random
 import pytest
 
 from engine.control.controller import Controller
+from engine.events import Outbox
 from engine.metadata import image_records, snapshot
 from engine.metadata.image import MetadataImage
-from engine.metadata.records import METADATA_DIRECTORY
+from engine.metadata.records import METADATA_DIRECTORY, encode_batch
 from engine.metadata.snapshot import SnapshotId
+from engine.quorum.raft_log import RaftLog
 from engine.quorum.snapshots import Snapshots
 from engine.records import batch
+from engine.settings import Settings
 from engine.sim.world.world import World
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
-from engine.wire.errors import CorruptBatch, KafkaError
+from engine.wire.errors import CorruptBatch, Errors, KafkaError
 
+NOW = 1_767_225_600_000_000
 SMALL = {"metadata.log.max.record.bytes.between.snapshots": 4096}
 CUT = {**SMALL, "internal.metadata.log.segment.bytes": 4096, "metadata.max.retention.bytes": 16384}
 """A snapshot every 4 KiB, segments of that size, and no more than 16 KiB in all."""
@@ -165,18 +169,34 @@ def test_files_of_a_stopped_copy_are_cleared_away_and_a_bootstrap_is_left_alone(
 
 @pytest.mark.parametrize("controllers", [1, 3])
 def test_every_controller_writes_its_own_and_starts_from_it(controllers: int) -> None:
-    made = world(controllers, topics=12)
+    made = world(controllers, topics=40, **CUT)
     made.run(for_s=2)
-    for node_id in made.cluster.spec.controllers:
-        assert files(made, node_id), f"{node_id} has none"
     before = active(made).image
+    for node_id in made.cluster.spec.controllers:
+        log = made.cluster.nodes[node_id].log
+        assert files(made, node_id), f"{node_id} has none"
+        assert log.start_offset > 0, "the log alone would not do"
     for node_id in made.cluster.spec.controllers:
         made.kill(node_id)
     for node_id in made.cluster.spec.controllers:
         made.start(node_id)
     assert made.run(until=lambda w: w.cluster.controller is not None, for_s=20)
     made.run(for_s=1)
-    assert set(before.topics) == set(active(made).image.topics)
+    for node_id in made.cluster.spec.controllers:
+        assert set(before.topics) == set(made.cluster.nodes[node_id].image.topics)
+
+
+def test_a_standby_that_starts_at_its_newest_snapshot_knows_what_it_holds() -> None:
+    """There may be no next change for long."""
+    made = world(3, **{"metadata.log.max.record.bytes.between.snapshots": 1})
+    add_topics(made, 3)
+    made.run(for_s=2)
+    node_id = follower(made)
+    made.kill(node_id)
+    made.start(node_id)
+    assert made.cluster.nodes[node_id].image.topics
+    made.run(for_s=2)
+    assert same(made.cluster.nodes[node_id].image, active(made).image)
 
 
 def test_by_default_a_short_run_writes_none() -> None:
@@ -228,7 +248,11 @@ def test_a_log_that_ends_before_the_newest_one_goes_on_behind_it() -> None:
     made.run(for_s=1)
     log = active(made).log
     assert log.start_offset == newest.end_offset < log.end_offset
-    assert set(active(made).image.topics) <= before
+    held = MetadataImage()
+    for record in log.snapshots.load(newest):
+        held.apply(record)
+    assert set(held.topics) == set(active(made).image.topics)
+    assert held.topics.keys() <= before
 
 
 # -- what the log no longer has
@@ -336,6 +360,115 @@ def test_the_snapshot_that_was_being_copied_is_gone_by_then() -> None:
     made.start(node_id)
     assert made.run(until=lambda w: w.cluster.nodes[node_id].replica.download, for_s=5)
     replica = made.cluster.nodes[node_id].replica
-    replica.download.id = SnapshotId(3, 1)
+    former, snapshots = replica.download.id, active(made).log.snapshots
+    snapshots.ids.remove(former)
+    add_topics(made, 4)  # the leader writes the next one
+    assert made.run(until=lambda w: replica.download is None, for_s=5)
+    assert former not in made.cluster.nodes[node_id].log.snapshots.ids
     made.run(for_s=5)
     assert same(made.cluster.nodes[node_id].image, active(made).image)
+
+
+# -- what goes wrong beside it
+
+
+def flip(of: World, node_id: int, name: str, position: int = 70) -> None:
+    disk, path = of.cluster.disks[node_id], f"{METADATA_DIRECTORY}/{name}"
+    (byte,) = disk.read(path, position, 1)
+    disk.write(path, position, bytes([byte ^ 1]))
+
+
+def test_a_follower_that_gets_a_damaged_snapshot_asks_again_later() -> None:
+    """The leader's disk is at fault; meanwhile nothing else stands still."""
+    made = world(3, topics=1, **CUT)
+    made.run(for_s=1)
+    node_id = follower(made)
+    made.kill(node_id)
+    add_topics(made, 40)
+    leader = active(made).node_id
+    flip(made, leader, files(made, leader)[-1])
+    made.start(node_id)
+    made.run(for_s=2)
+    refusals = [line for _, _, line in made.cluster.trace if line.kind == "snapshot-refused"]
+    assert 1 <= len(refusals) <= 5
+    assert f"stop {leader}" in refusals[0].why
+    made.stop(leader)
+    made.run(for_s=8)
+    assert same(made.cluster.nodes[node_id].image, active(made).image)
+
+
+def test_a_damaged_old_snapshot_goes_like_any_other() -> None:
+    made = world(3, **SMALL)
+    add_topics(made, 30)
+    leader = active(made)
+    assert len(files(made, leader.node_id)) >= 2
+    oldest = files(made, leader.node_id)[0]
+    flip(made, leader.node_id, oldest, 20)
+    add_topics(made, 20)
+    assert active(made) is leader
+    assert oldest not in files(made, leader.node_id)
+
+
+def test_a_snapshot_that_cannot_be_written_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(self: Snapshots, new: SnapshotId, data: bytes) -> None:
+        raise KafkaError(Errors.KAFKA_STORAGE_ERROR, "no")
+
+    monkeypatch.setattr(Snapshots, "write", write)
+    made = world(3, topics=20)
+    leader = active(made)
+    made.run(for_s=5)
+    assert active(made) is leader
+    assert "snapshot-failed" in [line.kind for _, _, line in made.cluster.trace]
+
+
+def test_two_of_three_controllers_are_enough_to_start() -> None:
+    made = world(3, topics=20, **CUT)
+    made.run(for_s=1)
+    cluster = made.cluster
+    for node_id in cluster.spec.nodes:
+        made.kill(node_id)
+    flip(made, 200, files(made, 200)[-1])
+    assert list(cluster.boot()) == [200]
+    assert made.run(until=lambda w: w.cluster.controller is not None, for_s=20)
+    for node_id in cluster.spec.nodes:
+        made.kill(node_id)
+    flip(made, 300, files(made, 300)[-1])
+    with pytest.raises(KafkaError, match="is damaged"):
+        cluster.boot()
+
+
+def test_a_process_that_ends_between_the_snapshot_and_the_log_goes_on_with_the_snapshot() -> None:
+    """Its log is longer, and of a leader that was deposed: those records were never committed."""
+    disk, settings, outbox = MemoryDisk(), Settings(), Outbox()
+    log = RaftLog(disk, settings, outbox, NOW)
+    for _ in range(100):
+        log.append(encode_batch([m.NoOpRecord()], NOW // 1000), 2, NOW)
+    newest = SnapshotId(80, 5)
+    log.snapshots.write(newest, snapshot.encode(newest, [], 1, 1))
+    again = RaftLog(disk, settings, Outbox(), NOW)
+    assert (again.start_offset, again.end_offset, again.last_epoch) == (80, 80, 5)
+    assert list(again.records(80, again.end_offset)) == []
+
+
+def test_records_of_a_kafka_with_more_are_not_called_damaged() -> None:
+    disk, newest = MemoryDisk(), SnapshotId(9, 2)
+    rows = [batch.Record(0, 1, None, bytes([1, 18, 0]))]
+    whole = snapshot.encode(newest, [], 1, 1)
+    header = batch.read_header(whole).size_in_bytes
+    middle = batch.encode(rows, base_offset=1, leader_epoch=2)
+    disk.append(newest.path, whole[:header] + middle + whole[header:])
+    with pytest.raises(KafkaError, match="a Kafka with more than this engine has"):
+        Snapshots(disk).load(newest)
+
+
+def test_a_batch_that_is_missing_in_the_middle_is_missed() -> None:
+    records = [m.FeatureLevelRecord(f"feature-{number}", 1) for number in range(2500)]
+    data = snapshot.encode(SnapshotId(9, 2), records, 5, 9)
+    places = [position for _, position in batch.iterate(data)]
+    with pytest.raises(CorruptBatch, match="is missing"):
+        snapshot.decode(data[: places[2]] + data[places[3] :])
+
+
+@pytest.mark.parametrize("name", ["9-2.checkpoint", "²-1.checkpoint", "0-.checkpoint", "x"])
+def test_other_names_are_no_snapshots(name: str) -> None:
+    assert snapshot.id_of(name) is None

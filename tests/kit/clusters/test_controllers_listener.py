@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from engine import api
+from engine.metadata.records import METADATA_DIRECTORY, decode_batches
 from engine.wire import framing
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters import engine
+from kit.clusters.data_dirs import data_dir
 from kit.clusters.kafka_cluster import KafkaCluster
 from kit.probes.raw_client import RawClient
 from tests.engine.wire.random_messages import every_version, random_message
@@ -40,8 +42,24 @@ def ask(cluster: KafkaCluster, controller: int, body: Any, version: int | None =
         return client.ask(body, type(body).LATEST if version is None else version)
 
 
+def registrations(cluster: KafkaCluster) -> list[tuple[int, bytes]]:
+    """Controller and incarnation of each record in the metadata log."""
+    folder = data_dir(cluster, 100) / METADATA_DIRECTORY
+    data = b"".join(file.read_bytes() for file in sorted(folder.glob("*.log")))
+    found = (record for _, record in decode_batches(data))
+    return [
+        (each.controller_id, each.incarnation_id)
+        for each in found
+        if isinstance(each, m.RegisterControllerRecord)
+    ]
+
+
 def active(cluster: KafkaCluster) -> int:
     return int(cluster.snapshot()["controller"]["id"])
+
+
+def test_each_process_registers_once(cluster: KafkaCluster) -> None:
+    assert sorted(node for node, _ in registrations(cluster)) == [100, 200, 300]
 
 
 @pytest.mark.parametrize("controller", [100, 200, 300])
@@ -76,16 +94,17 @@ def test_api_versions_lists_what_is_offered_there(cluster: KafkaCluster) -> None
     assert {each.name for each in answer.finalized_features} >= {"metadata.version"}
 
 
-def test_the_active_one_describes_the_quorum_and_the_others_name_it(cluster: KafkaCluster) -> None:
+def test_the_active_one_describes_the_quorum_and_the_others_refuse(cluster: KafkaCluster) -> None:
     request = m.DescribeQuorumRequest
     part = request.PartitionData(0)
     body = request([request.TopicData("__cluster_metadata", [part])])
     leader = active(cluster)
     for controller in addresses(cluster):
         answer = ask(cluster, controller, body).topics[0].partitions[0]
-        assert answer.leader_id == leader
-        expected = Errors.NONE if controller == leader else Errors.NOT_LEADER_OR_FOLLOWER
-        assert answer.error_code == expected
+        if controller == leader:
+            assert (answer.error_code, answer.leader_id) == (Errors.NONE, leader)
+        else:
+            assert answer.error_code == Errors.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_standby_refuses_what_only_the_active_one_decides(cluster: KafkaCluster) -> None:
@@ -127,7 +146,7 @@ def test_random_frames_harm_neither_quorum_nor_brokers(cluster: KafkaCluster) ->
 def test_a_killed_controllers_listener_is_closed_and_its_next_process_registers_again(
     cluster: KafkaCluster,
 ) -> None:
-    former = active(cluster)
+    former, before = active(cluster), registrations(cluster)
     cluster.kill(former)
     with pytest.raises(OSError, match="refused"):
         ask(cluster, former, m.ApiVersionsRequest("test", "1"))
@@ -140,3 +159,6 @@ def test_a_killed_controllers_listener_is_closed_and_its_next_process_registers_
             ).controller_id == active(c),
             PATIENCE_S,
         )  # fmt: skip
+    (again,) = registrations(cluster)[len(before) :]
+    assert again[0] == former
+    assert again not in before
