@@ -428,7 +428,8 @@ class Log:
 
     def flush(self) -> None:
         """Makes all records durable."""
-        self._flush(self.segments.from_offset(self.recovery_point), self.log_end_offset)
+        if self.recovery_point < self.log_end_offset:
+            self._flush(self.segments.from_offset(self.recovery_point), self.log_end_offset)
 
     def _flush(self, segments: Sequence[Segment], up_to: int) -> None:
         for segment in segments:

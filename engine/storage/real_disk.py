@@ -20,6 +20,7 @@ import errno
 import os
 import random
 import shutil
+from collections.abc import Iterator
 
 from engine.plain import Plain
 from engine.storage.disk import NO_ROOM, refuse
@@ -36,6 +37,7 @@ class RealDisk:
         self.open_files_max = open_files_max
         self._descriptors: dict[str, int] = {}
         self._unflushed: dict[str, int] = {}  # path -> how many of its bytes are durable
+        self._unflushed_below: dict[str, dict[str, None]] = {}  # directory -> those paths in it
         self.full = False
         self.failure = ""
         os.makedirs(self.root, exist_ok=True)
@@ -75,7 +77,7 @@ class RealDisk:
             refuse(self)
         descriptor = self._descriptor(path, create=True)
         if path not in self._unflushed:
-            self._unflushed[path] = os.fstat(descriptor).st_size
+            self._mark(path, os.fstat(descriptor).st_size)
         written = 0
         try:
             written = os.write(descriptor, data)
@@ -90,14 +92,15 @@ class RealDisk:
 
     def write(self, path: str, position: int, data: bytes) -> None:
         # Linux ignores the position of a pwrite on a descriptor opened for appending.
-        self._unflushed.setdefault(path, self.size(path))
+        if path not in self._unflushed:
+            self._mark(path, self.size(path))
         with open(self._full(path), "r+b", buffering=0) as file:
             file.seek(position)
             file.write(data)
 
     def truncate(self, path: str, size: int) -> None:
         if size < self.size(path):
-            self._unflushed[path] = min(self._unflushed.get(path, size), size)
+            self._mark(path, min(self._unflushed.get(path, size), size))
             os.truncate(self._full(path), size)
 
     def replace(self, path: str, data: bytes) -> None:
@@ -117,17 +120,14 @@ class RealDisk:
         _flush_directory(os.path.dirname(full))
 
     def rename(self, old: str, new: str) -> None:
-        moved = {
-            new + path[len(old) :]: durable
-            for path, durable in self._unflushed.items()
-            if path == old or _is_below(path, old)
-        }
+        moved = {new + path[len(old) :]: self._unflushed[path] for path in self._unflushed_in(old)}
         self._forget(old)
         self._forget(new)
         target = self._full(new)
         self._make_directory(target)
         os.replace(self._full(old), target)
-        self._unflushed |= moved
+        for path, durable in moved.items():
+            self._mark(path, durable)
         _flush_directory(os.path.dirname(target))
 
     def delete(self, path: str) -> None:
@@ -146,7 +146,7 @@ class RealDisk:
             if self._flush_file(path):
                 _flush_directory(os.path.dirname(full))
             return
-        for each in [p for p in self._unflushed if _is_below(p, path)]:
+        for each in self._unflushed_in(path):
             self._flush_file(each)
         _flush_directory(full)
 
@@ -168,6 +168,7 @@ class RealDisk:
             else:
                 os.truncate(self._full(path), kept)
         self._unflushed.clear()
+        self._unflushed_below.clear()
         return lost
 
     def close(self) -> None:
@@ -184,7 +185,7 @@ class RealDisk:
 
     def _flush_file(self, path: str) -> bool:
         """True if the file's name is new and the directory must be flushed too."""
-        is_new = self._unflushed.pop(path, 0) == NEVER_FLUSHED
+        is_new = self._unmark(path) == NEVER_FLUSHED
         descriptor = os.open(self._full(path), os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -203,7 +204,7 @@ class RealDisk:
                 if not create:
                     raise
                 descriptor = self._create(full, flags)
-                self._unflushed[path] = NEVER_FLUSHED
+                self._mark(path, NEVER_FLUSHED)
             while len(self._descriptors) >= self.open_files_max:
                 os.close(self._descriptors.pop(next(iter(self._descriptors))))
         self._descriptors[path] = descriptor  # last in the dict: most recently used
@@ -221,14 +222,38 @@ class RealDisk:
         """Forgets what is known about a file and about all files below a directory."""
         for each in [p for p in self._descriptors if p == path or _is_below(p, path)]:
             os.close(self._descriptors.pop(each))
-        for each in [p for p in self._unflushed if p == path or _is_below(p, path)]:
-            del self._unflushed[each]
+        for each in self._unflushed_in(path):
+            self._unmark(each)
 
     def _forget_file(self, path: str) -> None:
         descriptor = self._descriptors.pop(path, None)
         if descriptor is not None:
             os.close(descriptor)
-        self._unflushed.pop(path, None)
+        self._unmark(path)
+
+    # -- what is not durable yet, by path and by each directory above it
+
+    def _mark(self, path: str, durable: int) -> None:
+        self._unflushed[path] = durable
+        for directory in _above(path):
+            self._unflushed_below.setdefault(directory, {})[path] = None
+
+    def _unmark(self, path: str) -> int:
+        """How many of its bytes were durable; 0 if all were."""
+        if path not in self._unflushed:
+            return 0
+        for directory in _above(path):
+            below = self._unflushed_below[directory]
+            del below[path]
+            if not below:
+                del self._unflushed_below[directory]
+        return self._unflushed.pop(path)
+
+    def _unflushed_in(self, path: str) -> tuple[str, ...]:
+        """A file itself, or all files below a directory, as far as they are not durable."""
+        if path in self._unflushed:
+            return (path,)
+        return tuple(self._unflushed_below.get(path, ()))
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}" if path else self.root
@@ -239,6 +264,13 @@ class RealDisk:
 
 def _is_below(path: str, directory: str) -> bool:
     return not directory or path.startswith(directory + "/")
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories that a file is in; the last one is the root."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _flush_directory(full: str) -> None:

@@ -199,3 +199,18 @@ def test_an_append_that_fails_half_way_is_taken_back(
     monkeypatch.undo()
     disk.append("f", b"!")
     assert disk.read("f", 0, 99) == b"good!"
+
+
+def test_nothing_is_kept_of_what_is_durable(tmp_path: Path) -> None:
+    """What is not flushed is known for each directory above it, and only so long."""
+    disk = RealDisk(tmp_path)
+    for path in ("a/b/one", "a/two", "three"):
+        disk.append(path, b"x")
+    assert sorted(disk._unflushed_in("a")) == ["a/b/one", "a/two"]
+    disk.rename("a", "c")
+    assert sorted(disk._unflushed_in("")) == ["c/b/one", "c/two", "three"]
+    disk.flush("c/b")
+    assert disk._unflushed_in("c") == ("c/two",)
+    disk.delete("c")
+    disk.flush("")
+    assert (disk._unflushed, disk._unflushed_below) == ({}, {})
