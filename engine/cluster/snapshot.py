@@ -71,7 +71,7 @@ def newest_image(cluster: Cluster) -> MetadataImage | None:
     return max(images, key=lambda image: image.offset, default=None)
 
 
-def controllers(cluster: Cluster) -> Plain:
+def controllers(cluster: Cluster) -> dict[int, Plain]:
     """The quorum: each controller as a voter, with how far it has the metadata log."""
     return {each: _controller(cluster, each) for each in cluster.spec.controllers}
 
