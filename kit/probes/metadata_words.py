@@ -140,6 +140,9 @@ def _node(record: MetadataRecord) -> Said | None:
                 state, kind = [*state, "shuts down"], "fence"
             if record.log_dirs:
                 state.append("has other log directories")
+            if record.cordoned_log_dirs is not None:
+                count = len(record.cordoned_log_dirs)
+                state.append(f"has {count or 'no'} cordoned log directories")
             changed = ", ".join(state) or "is unchanged"
             kind = "broker" if state == ["unfenced"] else kind
             return Said(kind, str(record.broker_id), f"broker {record.broker_id} {changed}")
