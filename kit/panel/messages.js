@@ -39,7 +39,7 @@ function tip(points) {
   return `translate(${x},${y}) rotate(${(Math.atan2(y - nearY, x - nearX) * 180) / Math.PI})`;
 }
 
-const ANSWERS = new Set(["fetched", "idle", "diverging", "ended", "produced", "refused", "news", "granted", "heard"]);
+const ANSWERS = new Set(["fetched", "idle", "diverging", "ended", "produced", "refused", "news", "granted", "denied", "ok"]);
 
 const said = (flight) => (flight[6] ? `held: ${flight[5]}` : flight[5]);
 

@@ -44,8 +44,10 @@ CLUSTER_KINDS = frozenset(
      "fenced", "unfenced",
      "topic-created", "topic-deleted")
 )  # fmt: skip
-QUORUM_KINDS = frozenset(("controller", "resigned"))
+QUORUM_KINDS = frozenset(("controller", "resigned", "follower"))
 """Worth a frame where there are several controllers."""
+ACTIVE = "active"
+"""A line for what no line of the trace tells: a controller's first record is committed."""
 HEARD = frozenset(("produced", "refused", "diverging", "ended"))
 """Messages whose arrival is a step, though no line of the trace tells of it."""
 
@@ -65,8 +67,9 @@ class Recording(WorldRecording):
         self.departures = Departures(self.world, self._read)
         self.begin()
         self.quiet_lines: list[Line] = []
-        several = len(self.world.cluster.spec.controllers) > 1
-        self.common_kinds = CLUSTER_KINDS | QUORUM_KINDS if several else CLUSTER_KINDS
+        self.has_quorum = len(self.world.cluster.spec.controllers) > 1
+        self.common_kinds = CLUSTER_KINDS | QUORUM_KINDS if self.has_quorum else CLUSTER_KINDS
+        self.active = self.world.cluster.controller
         self.read: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
         self.keep(())
 
@@ -87,7 +90,7 @@ class Recording(WorldRecording):
         """Keeps what the last event has changed."""
         left = self.departures.note()
         self.awaited += [flight for flight in left if flight.message.kind in HEARD]
-        lines = (*self._heard(), *self._fresh_lines())
+        lines = (*self._heard(), *self._fresh_lines(), *self._activated())
         if any(line.kind != "isr" or is_decided(line) for line in lines):
             lines, self.quiet_lines = (*self.quiet_lines, *lines), []
             self.keep(lines)
@@ -128,6 +131,15 @@ class Recording(WorldRecording):
                 self.read.clear()  # a fault may change a log and not its length
             if isinstance(node, int) and (ours or common):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
+
+    def _activated(self) -> Iterator[Line]:
+        """Of several controllers, another one is active."""
+        active = self.world.cluster.controller
+        if self.has_quorum and active is not None and active is not self.active:
+            fields = {"epoch": active.replica.state.epoch}
+            rule = "control.controller.Controller.leads"
+            yield Line(self.now_us, active.node_id, ACTIVE, "", fields, "", rule)
+        self.active = active
 
     def _read(self, sent: Sent) -> list[Message]:
         """What a message says about the topic; among controllers, nothing."""

@@ -39,6 +39,8 @@ def say(line: Line) -> str:
             return f"elects {line['leader']}{_epoch(line)}{reason}"
         case "controller":
             return f"leads the quorum{_epoch(line)}"
+        case "active" | "follower":
+            return f"{line.kind}{_epoch(line)}"
         case "resigned":
             return f"resigns{_epoch(line)}"
         case "registered" | "fenced" | "unfenced" if line["broker"] is not None:

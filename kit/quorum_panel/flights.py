@@ -1,8 +1,9 @@
 """What the controllers say to each other, in words.
 
     prevote, vote        pre-vote for 200? its log: 15; vote for 200 in epoch 2?
-    granted, refused     yes, epoch 2; no, epoch 2; no: epoch 3, 300 leads
-    begin, heard         200 leads epoch 2; ok
+    granted, denied      yes, epoch 2; no, epoch 2
+    refused              no: epoch 3, 300 leads
+    begin, ok            200 leads epoch 2; ok
     end                  200 resigns from epoch 2: 300, 100 next
     fetch                fetch from 15, after epoch 1
     fetched, idle        records 15–16, HW 15; HW 17
@@ -21,6 +22,10 @@ from engine.records import batch
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.probes.messages import Message
+
+HEARD = "heard"
+STEPS = ("prevote", "denied")
+"""Messages whose arrival is a step, though it changes nothing there."""
 
 
 def asked(body: Any) -> Iterator[Message]:
@@ -61,12 +66,12 @@ def answered(body: Any) -> Iterator[Message]:
         return
     match body:
         case m.VoteResponse():
-            kind, word = ("granted", "yes") if part.vote_granted else ("refused", "no")
+            kind, word = ("granted", "yes") if part.vote_granted else ("denied", "no")
             yield Message(0, kind, f"{word}, epoch {epoch}")
         case m.FetchResponse():
             yield _fetched(part)
         case _:
-            yield Message(0, "heard", "ok")
+            yield Message(0, "ok", "ok")
 
 
 def _fetched(part: Any) -> Message:

@@ -25,8 +25,10 @@ from kit.panel.recording import CLUSTER_KINDS
 from kit.probes.messages import Message
 from kit.probes.metadata_words import MetadataWords
 from kit.quorum_panel import flights, logs
+from kit.quorum_panel.flights import HEARD, STEPS
 from kit.quorum_panel.view import of_quorum
 
+WORTH_A_FRAME = CLUSTER_KINDS | {HEARD}
 TAIL = 64
 """Of each log the last so many offsets are read."""
 
@@ -45,6 +47,7 @@ class QuorumRecording(WorldRecording):
         self.departures = Departures(self.world, self._read)
         self.begin()
         self.lines: list[Line] = []  # that belong to the next frame
+        self.awaited: list[Flight] = []
         self.words = {each: MetadataWords() for each in self.world.cluster.spec.controllers}
         self.state = self._state()
         self.keep(())
@@ -60,12 +63,11 @@ class QuorumRecording(WorldRecording):
 
     def look(self) -> None:
         """Keeps what the last event has changed."""
-        for _ in self.departures.note():
-            pass
-        fresh = list(self._fresh_lines())
+        self.awaited += [each for each in self.departures.note() if each.message.kind in STEPS]
+        fresh = [*self._heard(), *self._fresh_lines()]
         self.lines += fresh
         state = self._state()
-        if state != self.state or any(line.kind in CLUSTER_KINDS for line in fresh):
+        if state != self.state or any(line.kind in WORTH_A_FRAME for line in fresh):
             lines, self.lines, self.state = tuple(self.lines), [], state
             self.keep(lines)
 
@@ -119,6 +121,17 @@ class QuorumRecording(WorldRecording):
                 ours or (not line.partition and line.kind in CLUSTER_KINDS)
             ):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
+
+    def _heard(self) -> Iterator[Line]:
+        """Messages that have arrived by now, as lines like those of the trace."""
+        for each in [each for each in self.awaited if each.arrives_us <= self.now_us]:
+            self.awaited.remove(each)
+            message, node = each.message, each.destination
+            rule = "_vote" if message.kind == "prevote" else "_learn"
+            fields = {"from": each.source, "what": message.kind, "says": message.brief}
+            if isinstance(node, int) and node in self.world.cluster.nodes:
+                yield Line(each.arrives_us, node, HEARD, "", fields, "",
+                           f"quorum.replica.Replica.{rule}")  # fmt: skip
 
     def _read(self, sent: Sent) -> list[Message]:
         """What a message between two controllers says."""

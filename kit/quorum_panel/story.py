@@ -19,8 +19,9 @@ from kit.panel.known import kept
 from kit.panel.scene import parted_offsets
 from kit.panel.step_story import Caption
 from kit.quorum_panel import logs
+from kit.quorum_panel.flights import HEARD
 from kit.quorum_panel.scene import active_of, leader_of
-from kit.quorum_panel.view import RUNNING, Voter
+from kit.quorum_panel.view import DOWN, Voter
 
 KEEP_TELLING_US = 6_000_000
 NO_DECISIONS = "until another one is active, no partition gets another leader and no topic is made"
@@ -54,7 +55,7 @@ def caption(frames: Sequence[Frame], number: int) -> str:
         if frames[place].time_us - frames[earlier].time_us > KEEP_TELLING_US:
             break
         found = list(steps(frames[earlier - 1], frames[earlier]))
-        if any(step.weight == MAJOR for step in found):
+        if any(step.weight >= MAJOR for step in found):
             return together(found, later)
         if earlier == place or any(step.weight == NOTABLE for step in found):
             later = later or [step for step in found if step.weight > MINOR]
@@ -65,10 +66,11 @@ def steps(before: Frame, frame: Frame) -> Iterator[Event]:
     """All that happened between two frames, causes before effects."""
     was, now = before.snapshot, frame.snapshot
     yield from _faults(was, now, frame.lines)
+    yield from (_heard(line) for line in frame.lines if line.kind == HEARD)
     for each, new in now["voters"].items():
         old = was["voters"].get(each, new)
         yield from _process(each, old, new, frame.lines)
-        if new["state"] in RUNNING and old["state"] in RUNNING:
+        if new["state"] not in DOWN and old["state"] not in DOWN:
             yield from _role(each, old, new, frame.lines)
             yield from _log(each, old, new, now)
     yield from _parting(was, now)
@@ -161,6 +163,17 @@ def _role(each: int, old: Voter, new: Voter, lines: Sequence[Line]) -> Iterator[
                     "election")  # fmt: skip
 
 
+def _heard(line: Line) -> Event:
+    """A message that changes nothing where it arrives."""
+    asks, node = line["from"], line.node
+    if line["what"] == "prevote":
+        said = (
+            f"{asks} asks {node} whether it would vote for it (pre-vote). Nothing is written down."
+        )
+        return Event(MINOR, "", said)
+    return Event(NOTABLE, f"{asks} says no", f"{asks} **refuses** {node} its vote: {line['says']}.")
+
+
 def _became(each: int, old: Voter, new: Voter, why: str) -> Event:
     """A controller's new role, or the same one in another epoch."""
     epoch, leader = new.get("epoch", -1), new.get("leader", NONE)
@@ -224,7 +237,7 @@ def _log(each: int, old: Voter, new: Voter, now: Snapshot) -> Iterator[Event]:
         gone = range(stays, old["log_end_offset"])
         said = f"{each} **cuts** its log from {gone.stop} to {stays}: {_said(old, gone)} "
         said += f"{be(gone)} gone. {be(gone, 'It was', 'They were')} never committed."
-        yield Event(MAJOR, f"{each} cuts to {stays}", said, "truncation")
+        yield Event(MAJOR + 1, f"{each} cuts to {stays}", said, "truncation")
     fresh = range(stays, end)
     opens = new.get("role") == "leader" and {*_of(new, fresh, "kinds")} == {"leader"}
     if fresh and not opens and not _is_quiet(new, fresh):

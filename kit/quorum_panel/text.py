@@ -17,6 +17,7 @@ from kit.film.steps import plain
 from kit.film.words import plural
 from kit.quorum_panel.logs import QUIET
 from kit.quorum_panel.scene import Cell, Column, Entry, Row, Scene, in_view
+from kit.quorum_panel.view import DOWN
 
 
 def render(scene: Scene, caption: str) -> str:
@@ -34,8 +35,8 @@ def render(scene: Scene, caption: str) -> str:
 
 def standing(row: Row) -> str:
     """What a controller is: its role and its vote, or why it is none."""
-    words = [row.role] if row.role and row.state == "running" else [row.state]
-    words += [row.role] if row.role and row.state == "paused" else []
+    words = [row.state] if row.state in ("paused", *DOWN) or not row.role else []
+    words += [row.role] if row.role else []
     words += ["active"] if row.is_active else []
     words += [f"epoch {row.epoch}"] if row.epoch >= 0 else []
     words += [vote] if (vote := voted(row)) else []

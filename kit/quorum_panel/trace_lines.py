@@ -18,6 +18,9 @@ def say(line: Line) -> str:
     if line.kind in list(Role):
         return f"{line.kind}, epoch {line['epoch']}"
     match line.kind:
+        case "heard":
+            asks = "would you vote?" if line["what"] == "prevote" else "no"
+            return f"← {line['from']}: {asks}"
         case "voted":
             return f"votes for {line['candidate']}, epoch {line['epoch']}"
         case "truncated":

@@ -25,7 +25,7 @@ from engine.quorum.roles import Role
 from kit.film.source import Snapshot
 from kit.quorum_panel.logs import Stored
 
-RUNNING = ("running", "paused")
+DOWN = ("killed", "stopped")
 Voter = Mapping[str, Any]
 
 
@@ -45,7 +45,7 @@ def of_quorum(
 
 
 def _voter(known: Voter, batches: Sequence[Stored] | None, before: Voter) -> Voter:
-    is_down = known["state"] not in RUNNING
+    is_down = known["state"] in DOWN
     extent = {} if batches is None or "epochs" in known else _extent(batches, known)
     if is_down:
         kept = {name: part for name, part in before.items() if name != "granted"}
