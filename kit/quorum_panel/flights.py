@@ -1,6 +1,6 @@
 """What the controllers say to each other, in words.
 
-    prevote, vote        pre-vote for 200? its log: 15; vote for 200 in epoch 2?
+    prevote, vote        pre-vote for 200?; vote for 200 in epoch 2?
     granted, denied      yes, epoch 2; no, epoch 2
     refused              no: epoch 3, 300 leads
     begin, ok            200 leads epoch 2; ok
@@ -49,8 +49,7 @@ def asked(body: Any) -> Iterator[Message]:
 
 def _vote(part: Any) -> Message:
     if part.pre_vote:
-        says = f"pre-vote for {part.replica_id}? its log: {part.last_offset}"
-        return Message(0, "prevote", says)
+        return Message(0, "prevote", f"pre-vote for {part.replica_id}?")
     return Message(0, "vote", f"vote for {part.replica_id} in epoch {part.replica_epoch}?")
 
 
