@@ -15,8 +15,7 @@ OFFERED: Mapping[str, str] = dict.fromkeys(BUTTONS, "")
 
 
 def of_row(refusals: Mapping[str, str], snapshot: Snapshot, row: Row) -> dict[str, Any]:
-    """A controller's buttons, and the links that can be cut; none of a cluster's own doing if
-    `refusals` say so."""
+    """A controller's buttons, and the links that can be cut; `refusals` by fault."""
     seen = {"controllers": snapshot["voters"], "links": snapshot["links"]}
     return {
         "buttons": [asdict(each) for each in controls.buttons(refusals, row.state, row.id)],
