@@ -26,9 +26,9 @@ from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, v
 
 __all__ = [
     "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
-    "engine", "group_panel", "hint", "local", "measured", "mend",
-    "panel", "predict", "progress", "quiz", "real", "real_absence", "remote", "reset", "segments",
-    "show", "term", "tool", "transactions", "verdict", "world", "zookeeper",
+    "engine", "group_panel", "hint", "local", "measured", "mend", "panel", "predict", "progress",
+    "quiz", "quorum", "real", "real_absence", "remote", "reset", "segments", "show", "term",
+    "tool", "transactions", "verdict", "world", "zookeeper",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -339,6 +339,22 @@ def transactions(cluster: Any, *topics: str) -> Any:
     from kit.transaction_panel.live_panel import TransactionPanel
 
     return TransactionPanel(cluster, *topics)
+
+
+def quorum(cluster: Any, **options: Any) -> Any:
+    """The Quorum panel: controllers, their votes, and the metadata log that they keep together.
+
+    Over a simulated world there is time travel: `jump("kill 200")`, `press("isolate", 200)`,
+    `fork()`.  On a running cluster, `press("kill", 100)` reaches a controller; its log's records
+    are shown where the controllers' files can be read.
+    """
+    if hasattr(cluster, "goto"):
+        from kit.quorum_panel.time_panel import QuorumTimePanel
+
+        return QuorumTimePanel(cluster)
+    from kit.quorum_panel.live_panel import QuorumPanel
+
+    return QuorumPanel(cluster, **options)
 
 
 def describe(cluster: Cluster, topic: str) -> Any:

@@ -6,6 +6,8 @@ the same shape from outside:
 
     time_us
     controller   id, state, epoch, metadata_offset
+    controllers  by id: state, and of a running one role, epoch, leader, voted, granted (those who
+                 vote for it), is_active, log_start_offset, log_end_offset, high_watermark, epochs
     brokers      by id: state (running, paused, stopped, killed), fenced, rack, epoch, host, port
     links        the broken ones: between, state (cut, slow), delay_ms
     topics       by name: id, config, partitions by index:
@@ -47,6 +49,7 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
             "epoch": image.epoch if image else -1,
             "metadata_offset": image.offset if image else 0,
         },
+        "controllers": controllers(cluster),
         "brokers": {b: _broker(cluster, image, b) for b in cluster.spec.brokers},
         "links": cluster.network.describe(),
         "topics": {
@@ -66,6 +69,32 @@ def newest_image(cluster: Cluster) -> MetadataImage | None:
         return cluster.controller.image
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
+
+
+def controllers(cluster: Cluster) -> dict[int, Plain]:
+    """The quorum: each controller as a voter, with how far it has the metadata log."""
+    return {each: _controller(cluster, each) for each in cluster.spec.controllers}
+
+
+def _controller(cluster: Cluster, controller_id: int) -> Plain:
+    out: Plain = {"state": cluster.states.get(controller_id, STOPPED)}
+    node = cluster.nodes.get(controller_id)
+    if node is None:
+        return out
+    voter, log = node.replica.state, node.log
+    return {
+        **out,
+        "role": str(voter.role),
+        "epoch": voter.epoch,
+        "leader": voter.leader,
+        "voted": voter.voted,
+        "granted": sorted(voter.ballot.granted) if voter.ballot is not None else [],
+        "is_active": node.is_active,
+        "log_start_offset": log.log.log_start_offset,
+        "log_end_offset": log.end_offset,
+        "high_watermark": log.high_watermark,
+        "epochs": [list(entry) for entry in log.log.epochs.entries],
+    }
 
 
 def _broker(cluster: Cluster, image: MetadataImage | None, broker_id: int) -> Plain:

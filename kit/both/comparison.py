@@ -270,18 +270,17 @@ def on(scenario: Scenario, cluster: Cluster) -> Mapping[str, Any]:
 
 
 def mend(cluster: Cluster) -> None:
-    """Heals links, resumes and starts nodes, and waits until brokers are in service."""
+    """Heals links, starts and resumes nodes, and waits until brokers are in service."""
     snapshot = cluster.snapshot()
     if snapshot["links"]:
         cluster.heal()
     controller = snapshot["controller"]
-    if controller["state"] in ("stopped", "killed"):
-        cluster.start(controller["id"])
-    states = {broker: seen["state"] for broker, seen in snapshot["brokers"].items()}
-    if down := [broker for broker, state in states.items() if state in ("stopped", "killed")]:
+    known = snapshot.get("controllers") or {controller["id"]: controller}
+    states = {node: seen["state"] for node, seen in (known | snapshot["brokers"]).items()}
+    if down := [node for node, state in states.items() if state in ("stopped", "killed")]:
         cluster.start(*down)
-    for broker in (broker for broker, state in states.items() if state == "paused"):
-        cluster.resume(broker)
+    for node in (node for node, state in states.items() if state == "paused"):
+        cluster.resume(node)
     cluster.wait_until(
         lambda c: not any(b["fenced"] for b in c.snapshot()["brokers"].values()),
         timeout_s=40,

@@ -286,6 +286,7 @@ def _why(log: Path) -> str:
 
 def with_numbers(snapshot: dict[str, Any]) -> dict[str, Any]:
     """A snapshot that came as JSON: ids and indexes as numbers again, internal topics left out."""
+    snapshot["controllers"] = _by_number(snapshot["controllers"])
     snapshot["brokers"] = _by_number(snapshot["brokers"])
     for name in INTERNAL_TOPICS:
         snapshot["topics"].pop(name, None)

@@ -49,9 +49,11 @@ class Inspector:
         topics = self.topics(witnesses)
         configs = self._configs(witnesses, sorted(topics))
         logs = self._logs.read(nodes, topics, values=values, tail=tail)
+        quorum = self._quorum(nodes, witnesses)
         return {
             "time_us": time.time_ns() // 1000,
-            "controller": self._controller(nodes, witnesses),
+            "controller": _active(nodes, quorum),
+            "controllers": _controllers(nodes, quorum),
             "brokers": self._brokers(nodes, witnesses),
             "links": links,
             "topics": {
@@ -100,31 +102,17 @@ class Inspector:
             for result in answer.results
         }
 
-    def _controller(self, nodes: Mapping[int, Node], witnesses: list[Address]) -> dict[str, Any]:
-        controllers = [node for node in nodes.values() if node.is_controller]
-        running = [node for node in controllers if node.state == "running"]
-        first = next(iter(running or controllers), None)
-        shown = {
-            "id": first.id if first else -1,
-            "state": first.state if first else "running",
-            "epoch": -1,
-            "metadata_offset": -1,
-        }
-        if controllers and not have_quorum(nodes):
-            return shown  # brokers would wait for an active one before they answer
+    def _quorum(self, nodes: Mapping[int, Node], witnesses: list[Address]) -> Any:
+        """What DescribeQuorum says of the metadata log; None if no broker answers."""
+        if any(node.is_controller for node in nodes.values()) and not have_quorum(nodes):
+            return None  # brokers would wait for an active controller before they answer
         partition = m.DescribeQuorumRequest.PartitionData(0)
         topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
         with contextlib.suppress(Unreachable, NotSpoken):
             answer = self._connections.ask_first(witnesses, m.DescribeQuorumRequest([topic]))
             if answer.error_code == 0:
-                seen = answer.topics[0].partitions[0]
-                shown |= {
-                    "id": seen.leader_id,
-                    "state": "running",
-                    "epoch": seen.leader_epoch,
-                    "metadata_offset": seen.high_watermark,
-                }
-        return shown
+                return answer.topics[0].partitions[0]
+        return None
 
     def _brokers(
         self, nodes: Mapping[int, Node], witnesses: list[Address]
@@ -148,6 +136,40 @@ class Inspector:
                 "port": port,
             }
         return shown
+
+
+def _active(nodes: Mapping[int, Node], quorum: Any) -> dict[str, Any]:
+    if quorum is not None:
+        return {
+            "id": quorum.leader_id,
+            "state": "running",
+            "epoch": quorum.leader_epoch,
+            "metadata_offset": quorum.high_watermark,
+        }
+    controllers = [node for node in nodes.values() if node.is_controller]
+    running = [node for node in controllers if node.state == "running"]
+    first = next(iter(running or controllers), None)
+    return {
+        "id": first.id if first else -1,
+        "state": first.state if first else "running",
+        "epoch": -1,
+        "metadata_offset": -1,
+    }
+
+
+def _controllers(nodes: Mapping[int, Node], quorum: Any) -> dict[int, dict[str, Any]]:
+    """The processes, and what the leader knows of them: it answers for all."""
+    found: dict[int, dict[str, Any]] = {
+        node.id: {"state": node.state} for node in nodes.values() if node.is_controller
+    }
+    for voter in quorum.current_voters if quorum is not None else ():
+        known = found.setdefault(voter.replica_id, {"state": "unknown"})
+        leads = voter.replica_id == quorum.leader_id
+        known |= {"is_active": leads, "log_end_offset": voter.log_end_offset}
+        if leads:
+            known |= {"role": "leader", "epoch": quorum.leader_epoch, "leader": quorum.leader_id,
+                      "high_watermark": quorum.high_watermark}  # fmt: skip
+    return dict(sorted(found.items()))
 
 
 def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> list[Address]:

@@ -173,6 +173,10 @@ def _still_parts(snapshot: Snapshot) -> dict[str, Any]:
     parts = {name: part for name, part in snapshot.items() if name != "time_us"}
     controller = parts.get("controller") or {}
     parts["controller"] = {k: v for k, v in controller.items() if k != "metadata_offset"}
+    parts["controllers"] = {
+        each: [seen.get(name) for name in ("state", "role", "epoch", "is_active")]
+        for each, seen in snapshot.get("controllers", {}).items()
+    }
     return parts
 
 

@@ -12,8 +12,10 @@ DOWN = {"killed": "dead", "stopped": "stopped", "unknown": "gone"}
 
 
 def cluster_steps(was: Snapshot, now: Snapshot) -> list[Step]:
-    """What happened to the controller, the brokers and their links."""
-    return [*_controller(was, now), *_brokers(was, now), *_links(was, now)]
+    """What happened to the controllers, the brokers and their links."""
+    quorum = len(now.get("controllers", {})) > 1
+    of_controllers = _quorum(was, now) if quorum else _controller(was, now)
+    return [*of_controllers, *_brokers(was, now), *_links(was, now)]
 
 
 def _controller(was: Snapshot, now: Snapshot) -> Iterator[Step]:
@@ -29,6 +31,23 @@ def _controller(was: Snapshot, now: Snapshot) -> Iterator[Step]:
         loss = "until it returns, no leader is elected and no ISR changes."
         said = f"The controller {who} is **{DOWN.get(state, state)}**: {loss}"
         yield Step(MAJOR, f"{state} {who}", said)
+
+
+def _quorum(was: Snapshot, now: Snapshot) -> Iterator[Step]:
+    """Several controllers: what happened to each, and which one is active now."""
+    for each, new in sorted(now["controllers"].items()):
+        before = str(was.get("controllers", {}).get(each, new)["state"])
+        if before != new["state"]:
+            yield _changed(each, before, str(new["state"]))
+    old, new = was.get("controller") or {}, now.get("controller") or {}
+    active = [each for each in now["controllers"].values() if each.get("is_active")]
+    was_active = [each for each in was.get("controllers", {}).values() if each.get("is_active")]
+    if active and (not was_active or old.get("id") != new.get("id")):
+        said = f"{new['id']} is the **active controller** now, in epoch {new.get('epoch')}."
+        yield Step(MAJOR, f"{new['id']} active", said)
+    elif was_active and not active:
+        loss = "until another one is, no leader is elected and no ISR changes."
+        yield Step(MAJOR, "no controller", f"**No controller is active**: {loss}")
 
 
 def _brokers(was: Snapshot, now: Snapshot) -> Iterator[Step]:

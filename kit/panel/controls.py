@@ -62,16 +62,20 @@ class Choice:
 def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[Choice, ...]:
     """What can be cut for a broker, and the way back."""
     already = cut_from(snapshot, node)
-    controller = (snapshot.get("controller") or {}).get("id")
     others = [other for other in sorted(snapshot.get("brokers", {})) if other != node]
+    controllers = sorted(snapshot.get("controllers", {}))
+    if len(controllers) < 2:
+        controller = (snapshot.get("controller") or {}).get("id")
+        controllers = [] if controller is None else [controller]
     cut = refusals.get("cut", "")
     choices = [
         Choice("cut", other, f"from {other}", cut or _refusal(other in already, node, other))
         for other in others
     ]
-    if controller is not None:
-        refusal = cut or _refusal(controller in already, node, controller)
-        choices.append(Choice("cut", controller, f"from the controller {controller}", refusal))
+    for controller in controllers:
+        if controller != node:
+            refusal = cut or _refusal(controller in already, node, controller)
+            choices.append(Choice("cut", controller, f"from the controller {controller}", refusal))
     choices.append(Choice("isolate", -1, FAULTS["isolate"].button, refusals.get("isolate", "")))
     whole = "" if snapshot.get("links") else "No link is cut."
     choices.append(Choice("heal", -1, FAULTS["heal"].button, refusals.get("heal") or whole))

@@ -25,7 +25,8 @@ const LANE = { height: 96, left: 58, right: 44, ruler: 26 };
 const WIDE = 860, MID = 560, DIGIT = 7.8; // DIGIT: a mark's letter is at most that wide
 
 /* `more`: `free` places follow the newest record, `right` keeps free space beside the records, `top`, `cell` and `height` make lanes
-   lower, `wide` is the panel width from which the trace is beside the picture. */
+   lower, `wide` is the panel width from which the trace is beside the picture.  `at` gives an offset's
+   place on the axis where this is not the offset itself; `older` tells whether a row begins before it. */
 function geometry(offsets, panelWidth, more = {}) {
   const mode = panelWidth >= (more.wide ?? WIDE) ? "wide" : panelWidth >= MID ? "mid" : "narrow";
   const beside = { wide: 208 + 264, mid: 208, narrow: 0 }[mode];
@@ -36,21 +37,24 @@ function geometry(offsets, panelWidth, more = {}) {
   const most = Math.max(3, Math.floor(room / CELL.narrowest));
   if (end - first > most) end = Math.max(end - (more.free ?? 2), first + most); // free places go first
   if (end - first > most) first = end - most;
-  const step = Math.min(CELL.widest, room / (end - first));
-  const x = (offset) => LANE.left + (offset - first) * step;
+  const step = Math.min(more.widest ?? CELL.widest, room / (end - first));
+  const x = (place) => LANE.left + (place - first) * step, at = more.at ?? ((offset) => offset);
   return {
-    mode, width, right, first, end, step, x, seen: (offset) => offset >= first && offset <= end,
+    mode, width, right, first, end, step, x, at, of: (offset) => x(at(offset)),
+    seen: (offset) => at(offset) >= first && at(offset) <= end, shows: (offset) => at(offset) >= first && at(offset) < end,
+    older: more.older ?? ((row) => row.log_start_offset < first && row.log_end_offset > first),
     top: more.top ?? CELL.top, cell: more.cell ?? CELL.height, height: more.height ?? LANE.height,
   };
 }
 
 /* ---- a replica's lane ------------------------------------------------------------------ */
 
-/* `differing`: the offsets at which another timeline holds something else, or nothing. */
-function lane(row, scene, g, id, differing = [], name = "") {
-  const digits = g.mode === "narrow" && !name.startsWith("2") ? ruler(g) : [];
+/* `differing`: the offsets at which another timeline holds something else, or nothing; `draw` draws
+   a record. */
+function lane(row, scene, g, id, differing = [], name = "", draw = record) {
+  const digits = g.mode === "narrow" && !name.startsWith("2") ? (g.ruler ?? ruler)(g) : [];
   const known = row.log_end_offset >= 0, middle = g.top + g.cell / 2;
-  const cells = row.cells.filter((cell) => cell.offset >= g.first && cell.offset < g.end);
+  const cells = row.cells.filter((cell) => g.shows(cell.offset));
   return h("svg", {
     class: "lane", width: g.width, height: g.height, viewBox: `0 0 ${g.width} ${g.height}`,
     role: "img", "aria-label": name ? `timeline ${name}: ${row.text}` : row.text,
@@ -60,12 +64,11 @@ function lane(row, scene, g, id, differing = [], name = "") {
   name && h("g", { key: "name", class: `take take${name}` },
     h("circle", { cx: 12, cy: middle, r: 9 }), h("text", { x: 12, y: middle + 4 }, name)),
   h("line", { key: "base", class: "base", x1: g.x(g.first), x2: g.x(g.end), y1: middle, y2: middle }),
-  row.log_start_offset < g.first && row.log_end_offset > g.first
-    && h("text", { key: "more", class: "more", x: LANE.left - 10, y: middle + 6 }, "…"),
+  g.older(row) && h("text", { key: "more", class: "more", x: LANE.left - 10, y: middle + 6 }, "…"),
   h("g", { key: "cells" },
-    differing.filter((offset) => g.seen(offset) && offset < g.end && !cells.some((cell) => cell.offset === offset))
+    differing.filter((offset) => g.shows(offset) && !cells.some((cell) => cell.offset === offset))
       .map((offset) => ghost(offset, g)),
-    cells.map((cell) => record(cell, g, id, differing.includes(cell.offset)))),
+    cells.map((cell) => draw(cell, g, id, differing.includes(cell.offset)))),
   bracket(row, g),
   known ? marks(row, g) : scene.facts.length > 0 && h("text", { key: "nothing", class: "soft", x: LANE.left, y: middle + 5 }, scene.step ? "no log yet" : "its log cannot be asked for"));
 }
@@ -78,7 +81,7 @@ function record(cell, g, id, differs) {
   return h("g", {
     key: `${cell.offset} ${cell.epoch} ${cell.value}`,
     class: `cell ${epochClass(cell.epoch)} ${open ? "open" : ""} ${cell.parted ? "parted" : ""} ${differs ? "differs" : ""}`,
-    style: `transform: translate(${g.x(cell.offset)}px, ${g.top}px)`,
+    style: `transform: translate(${g.of(cell.offset)}px, ${g.top}px)`,
   },
   h("title", {}, `${cell.value || "value not known"}, offset ${cell.offset}, written in epoch ${cell.epoch}${open ? UNKNOWN_FATE : ": committed"}${cell.promised ? "; a client received its acknowledgement" : ""}`),
   h("rect", { class: "back", width, height: g.cell, rx: 6 }),
@@ -91,7 +94,7 @@ function record(cell, g, id, differs) {
 
 /* The place of a record that only the other timeline has here. */
 const ghost = (offset, g) =>
-  h("g", { key: `ghost ${offset}`, class: "ghost", style: `transform: translate(${g.x(offset)}px, ${g.top}px)` },
+  h("g", { key: `ghost ${offset}`, class: "ghost", style: `transform: translate(${g.of(offset)}px, ${g.top}px)` },
     h("title", {}, `offset ${offset}: only the other timeline has a record here`),
     h("rect", { width: g.step - CELL.gap, height: g.cell, rx: 6 }), unequal(-1, g.cell / 2));
 
@@ -100,9 +103,9 @@ const unequal = (x, y) =>
 
 /* Records that the leader's history does not have. */
 function bracket(row, g) {
-  const parted = row.cells.filter((cell) => cell.parted && cell.offset >= g.first && cell.offset < g.end);
+  const parted = row.cells.filter((cell) => cell.parted && g.shows(cell.offset));
   if (!parted.length) return null;
-  const left = g.x(parted[0].offset), right = g.x(parted.at(-1).offset) + g.step - CELL.gap;
+  const left = g.of(parted[0].offset), right = g.of(parted.at(-1).offset) + g.step - CELL.gap;
   const label = right - left > 150 && g.top > 16 ? "not in the leader’s history" : "";
   return h("g", { key: "bracket", class: "bracket" },
     h("path", { d: `M${left},${g.top - 3}v-4H${right}v4` }),
@@ -114,8 +117,8 @@ function bracket(row, g) {
    behind them. */
 function marks(row, g) {
   const y = g.top + g.cell + 3;
-  const place = (offset) => g.x(Math.min(Math.max(offset, g.first), g.end)) - CELL.gap / 2;
-  const words = (name, offset) => `${offset < g.first ? "◂ " : ""}${name} ${offset < 0 ? "?" : offset}`;
+  const place = (offset) => g.x(Math.min(Math.max(g.at(offset), g.first), g.end)) - CELL.gap / 2;
+  const words = (name, offset) => `${g.at(offset) < g.first ? "◂ " : ""}${name} ${offset < 0 ? "?" : offset}${g.at(offset) > (g.last ?? g.end) ? " ▸" : ""}`;
   const low = place(row.high_watermark), end = place(row.log_end_offset), says = words("HW", row.high_watermark);
   const fits = says.length * DIGIT + 9 <= low;
   const mark = (name, at, label, x, anchor) =>
@@ -131,7 +134,7 @@ function marks(row, g) {
 
 function seam(scene, g, height) {
   if (scene.parts_at == null || !g.seen(scene.parts_at)) return null;
-  const x = g.x(scene.parts_at) - CELL.gap / 2;
+  const x = g.of(scene.parts_at) - CELL.gap / 2;
   return h("line", { key: "seam", class: "seam", x1: x, x2: x, y1: 0, y2: height });
 }
 
@@ -218,6 +221,29 @@ const links = (row) =>
       "data-node": row.id, "data-other": choice.other, "aria-disabled": choice.refusal ? "true" : null,
       "aria-label": choice.refusal ? `${choice.label}. ${choice.refusal}` : choice.label, title: choice.refusal || null,
     }, choice.label)));
+
+/* ---- several controllers: the active one, and what each is as a voter ------------------------ */
+
+function controllersOf(scene, view, refused) {
+  if (!scene.controllers?.length) return null;
+  return h("div", { key: "controllers", class: "controllers", role: "group", "aria-label": "controllers" }, scene.controllers.map((each) =>
+    h("div", { key: each.id, class: `card ${each.is_active ? "leads" : ""} ${each.state}`, "data-row": each.id },
+      h("div", { class: "name" }, h("b", {}, each.id),
+        h("span", { key: "role", class: "role" }, each.is_active ? [crown(), " active controller"] : ["controller", each.role && ` · ${each.role}`])),
+      h("div", { class: "state" },
+        chip(each.state, SIGNS[each.state] ?? "?", each.state),
+        each.cut_from.length > 0 && chip("cut", "✂", each.cut_from.join(" "))),
+      buttons(each, view, refused))));
+}
+
+const noneActive = (scene) => scene.controllers?.length > 0 && !scene.controllers.some((each) => each.is_active);
+
+/* In the heading: the only controller, or the active one of several. */
+function controllerOf(scene) {
+  const [id, state] = scene.controller;
+  if (noneActive(scene)) return h("span", { class: "controller killed" }, chip("killed", "✕", "no active controller"));
+  return id >= 0 && h("span", { class: `controller ${state}` }, "controller ", h("b", {}, id), " ", chip(state, SIGNS[state] ?? "?", state));
+}
 
 /* ---- partitions, patterns ---------------------------------------------------------------- */
 

@@ -12,10 +12,11 @@ LIVE = [HERE / name for name in ("drawing.js", "panel.js")]
 TIME_TRAVEL = [
     HERE / name for name in ("drawing.js", "film.js", "messages.js", "timeline.js", "time_panel.js")
 ]
+"""What a panel of rows is drawn with, live and over a recorded world."""
 
 
 def live_script() -> str:
-    return page.together([*page.LIVE, *LIVE])
+    return page.together([*page.LIVE, *LIVE, HERE / "live.js"])
 
 
 def live_style() -> str:
@@ -24,7 +25,7 @@ def live_style() -> str:
 
 def script() -> str:
     """One module; its last file exports `render`."""
-    return page.together([*page.RECORDED, page.ASKING, *TIME_TRAVEL])
+    return page.together([*page.RECORDED, page.ASKING, *TIME_TRAVEL, HERE / "time.js"])
 
 
 def style() -> str:

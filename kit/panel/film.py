@@ -15,16 +15,16 @@ from typing import Any
 from engine.replication.truncation import RULES
 from kit.clusters.faults import BUTTONS
 from kit.film import film
+from kit.film.flights import Flight
 from kit.film.moments import Moment, merge
 from kit.film.pool import Pool, line_with_source
 from kit.film.source import Frame, Line, Snapshot
 from kit.panel import controls, moments, step_story, text, trace_lines
-from kit.panel.flights import Flight
 from kit.panel.known import Known, known
 from kit.panel.moments import Differs
 from kit.panel.promises import Promise, promises
 from kit.panel.recording import Recording
-from kit.panel.scene import Row, build
+from kit.panel.scene import Controller, Row, build
 from kit.panel.step_story import Caption
 
 BY_WEIGHT = (
@@ -197,6 +197,11 @@ class Film(film.Film):
         shown = [line for line in frame.lines if self._shown(line)]
         lines = [line_with_source(line, trace_lines.say(line), sources) for line in shown]
         head = {name: plain[name] for name in ("leader", "leader_epoch", "facts", "controller")}
+        if scene.controllers:
+            head["controllers"] = [
+                {**shown, **_controls(frame.snapshot, each)}
+                for shown, each in zip(plain["controllers"], scene.controllers, strict=True)
+            ]
         return {
             "t": frame.time_us - start_us,
             "event": frame.event,
@@ -222,8 +227,8 @@ def _weightiest(shown: Sequence[Line], lines: Sequence[list[Any]]) -> str:
     return str(lines[weights.index(max(weights))][4]) if weights else ""
 
 
-def _controls(snapshot: Snapshot, row: Row) -> dict[str, Any]:
-    """A broker's buttons and links to cut, where every fault is offered."""
+def _controls(snapshot: Snapshot, row: Row | Controller) -> dict[str, Any]:
+    """A node's buttons and links to cut, where every fault is offered."""
     pressed = controls.buttons(OFFERED, row.state, row.id)
     linked = controls.links(OFFERED, snapshot, row.id)
     return {"buttons": [vars(each) for each in pressed], "links": [vars(each) for each in linked]}

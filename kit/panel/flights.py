@@ -1,4 +1,4 @@
-"""Messages on their way between two nodes, and what they mean for one topic.
+"""What a message between two nodes means for one topic.
 
 What a message says is read in kit/probes/messages.py.  Two kinds need the cluster itself to be
 understood: a follower's fetch, which names only what has changed since the last one, and the
@@ -13,7 +13,6 @@ Heartbeats and everything about other topics say nothing here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from engine.cluster.cluster import Cluster
@@ -22,28 +21,6 @@ from engine.metadata.records import METADATA_TOPIC_ID, decode_batches
 from engine.wire import messages as m
 from kit.probes import messages
 from kit.probes.messages import Message
-
-STILL_HELD = 1 << 52
-
-
-@dataclass(frozen=True)
-class Flight:
-    """A message on its way: from, to, when it left and when it will be there.
-
-    One that is `held` waits at a cut until `arrives_us`, when the link is healed or no node
-    waits for it any more (STILL_HELD before that).  Then it leaves as another flight.
-    """
-
-    sent_us: int
-    arrives_us: int
-    source: NodeId
-    destination: NodeId
-    message: Message
-    held: bool = False
-
-    def __str__(self) -> str:
-        where = "held at the cut" if self.held else "on its way"
-        return f"{where}: {self.source} → {self.destination}: {self.message.brief}"
 
 
 def asked(cluster: Cluster, sender: NodeId, to: NodeId, body: Any, topic: str) -> Iterator[Message]:

@@ -39,11 +39,12 @@ function tip(points) {
   return `translate(${x},${y}) rotate(${(Math.atan2(y - nearY, x - nearX) * 180) / Math.PI})`;
 }
 
-const ANSWERS = new Set(["fetched", "idle", "diverging", "ended", "produced", "refused", "news"]);
+const ANSWERS = new Set(["fetched", "idle", "diverging", "ended", "produced", "refused", "news", "granted", "denied", "ok"]);
 
 const said = (flight) => (flight[6] ? `held: ${flight[5]}` : flight[5]);
 
-function messages(shown, scene, g, pair, active, view) {
+/* `named` draws the nodes that have no row. */
+function messages(shown, scene, g, pair, active, named) {
   if (g.mode === "narrow") return null;
   const s = stations(scene, g, pair, active);
   const drawn = shown.map((flight, at) => ({ flight, points: way(flight, s, at) })).filter(({ points }) => points);
@@ -56,8 +57,7 @@ function messages(shown, scene, g, pair, active, view) {
     if (at && pill.y < all[at - 1].y + 27) pill.y = all[at - 1].y + 27;
   });
   return h("svg", { key: "talk", class: "talk", width: g.width, height: s.height, "aria-hidden": true },
-    h("g", { key: "client", class: "station" }, h("text", { x: s.client, y: 18 }, "client")),
-    h("g", { key: "controller", class: `station ${scene.controller[1]}` }, h("text", { x: s.controller, y: 18 }, `controller ${scene.controller[0]}`)),
+    named(scene, s),
     drawn.map(({ flight, points }) => h("g", {
       key: flight.slice(0, 5).join(" "), class: `flight ${flight[4]} ${ANSWERS.has(flight[4]) ? "answer" : "request"}${flight[6] ? " held" : ""}`,
       "data-flight": JSON.stringify([flight[0], flight[1], points, flight[6]]),

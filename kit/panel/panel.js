@@ -1,57 +1,16 @@
-/* The Cluster panel in a browser: draws the traits of kit/panel/panel.py, sends back presses.
+/* A panel of rows over a running cluster: draws the traits of its widget, sends back presses.
 
    Nothing is decided here.  `scene` says what to draw, `timeline` which frames there are,
-   `position` which of them is in view (-1: now), `notice` what a button had to say.  The
-   pieces of the picture are in drawing.js, which is put before this file behind kit/film/tree.js. */
+   `position` which of them is in view (-1: now), `notice` what a button had to say.  The pieces of
+   the picture are in drawing.js, which is put before this file behind kit/film/tree.js; what a
+   panel adds (kit/panel/live.js) is put behind it. */
 
 const NOW = -1;
 const WATCH_MS = 4000;
 const PLAY_MS = 900;
 const LOOKING_BACK = "You are looking back: press End to return to now.";
 
-/* ---- what one broker says to another ----------------------------------------------------- */
-
-function talk(scene, timeline, g, live) {
-  if (g.mode === "narrow" || !scene.messages.length) return null;
-  const place = (id) => scene.rows.findIndex((row) => row.id === id);
-  const middle = (id) => LANE.ruler + place(id) * LANE.height + CELL.top + CELL.height / 2;
-  const ends = scene.rows.map((row) => Math.min(Math.max(row.log_end_offset, g.first), g.end));
-  const x = Math.min(g.x(Math.max(...ends)) + 62, g.width - 40);
-  const height = LANE.ruler + scene.rows.length * LANE.height;
-  return h("svg", {
-    key: `talk ${timeline.at}`, class: `talk ${live ? "passing" : ""}`, width: g.width, height, "aria-hidden": true,
-  },
-  scene.messages.filter((message) => place(message.source) >= 0 && place(message.destination) >= 0).map((message) => {
-    const from = middle(message.source), to = middle(message.destination);
-    const down = Math.sign(to - from), bend = 34 + Math.abs(to - from) / 12;
-    const path = `M${x},${from + 8 * down} C${x + bend},${from + 8 * down} ${x + bend},${to - 8 * down} ${x},${to - 8 * down}`;
-    const pill = message.says.length * 6.3 + 22;
-    const centre = Math.min(x + bend * 0.75, g.width - pill / 2 - 2);
-    const y = Math.abs(to - from) > LANE.height ? to - down * LANE.height / 2 : (from + to) / 2;
-    return h("g", { key: message.destination },
-      h("path", { class: "way", d: path }),
-      h("path", { class: "head", d: `M${x - 7},${to - 8 * down} l9,-5 v10z` }),
-      !still() && h("circle", { class: "dot", r: 5, style: `offset-path: path("${path}")` }),
-      h("rect", { class: "pill", x: centre - pill / 2, y: y - 12, width: pill, height: 24, rx: 12 }),
-      h("text", { x: centre, y: y + 4 }, message.says));
-  }));
-}
-
 /* ---- the parts around the picture ------------------------------------------------------------- */
-
-function heading(scene, live) {
-  const name = scene.topics.length > 1
-    ? h("select", { "data-do": "topic", "aria-label": "topic", value: scene.topic },
-        scene.topics.map((topic) => h("option", { key: topic, value: topic, selected: topic === scene.topic }, topic)))
-    : h("b", { class: "topic" }, scene.topic || "cluster");
-  const [id, state] = scene.controller;
-  return h("header", {},
-    h("span", { class: "title" }, name, scene.facts.length ? h("b", {}, ` · partition ${scene.partition}`) : null),
-    scene.facts.map(([name, value]) => fact(name, value)),
-    h("span", { key: "edge", class: "edge" },
-      id >= 0 && h("span", { class: `controller ${state}` }, "controller ", h("b", {}, id), " ", chip(state, SIGNS[state] ?? "?", state)),
-      h("span", { class: `when ${live ? "live" : "back"}` }, live ? "live" : "looking back", h("b", {}, ` ${scene.time}`))));
-}
 
 function trace(scene) {
   return h("aside", { "aria-label": "trace", tabindex: 0 },
@@ -87,47 +46,14 @@ function track(timeline, live, playing, width) {
     h("button", { type: "button", class: "end", "data-do": "now", "aria-disabled": live ? "true" : null, "data-tip": live ? "This is now" : "Back to now" }, "now"));
 }
 
-const keys = () =>
-  h("div", { class: "keys" }, [["← →", "step"], ["Home End", "first, now"], ["space", "play"],
-    ["K S P C", "kill, stop, pause, cut (on a broker)"], ["T", "read as text"]]
-    .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
-
 /* ---- the widget -------------------------------------------------------------------------------- */
 
-function picture(model, view) {
-  const scene = model.get("scene"), timeline = model.get("timeline"), notice = model.get("notice");
-  const live = model.get("position") === NOW;
-  const g = geometry(scene.offsets, view.width);
-  const part = scene.parts_at != null && g.seen(scene.parts_at);
-  return [
-    patterns(view.id),
-    heading(scene, live),
-    strip(scene),
-    h("div", { key: "body", class: "body" },
-      h("div", { class: "rows" },
-        g.mode !== "narrow" && h("svg", { key: "ruler", class: "ruler", width: g.width, height: LANE.ruler, "aria-hidden": true },
-          h("text", { class: "digit", x: LANE.left - 12, y: 18, "text-anchor": "end" }, "offset"),
-          h("g", { style: "transform: translateY(6px)" }, ruler(g))),
-        scene.rows.map((row) => h("div", { key: row.id, class: `row ${row.state}`, "data-row": row.id },
-          card(row, scene, view, live ? "" : LOOKING_BACK), lane(row, scene, g, view.id))),
-        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "logs diverge here"),
-        talk(scene, timeline, g, live)),
-      trace(scene)),
-    h("footer", { key: "footer" },
-      h("p", { class: "caption", "aria-live": "polite" }, stressed(scene.caption)),
-      h("p", { class: "notice", role: "status" }, notice),
-      track(timeline, live, view.playing != null, view.width - 150),
-      legend(view.id),
-      keys(),
-      view.reading && h("pre", { key: "text", tabindex: 0 }, scene.text)),
-  ];
-}
-
-function render({ model, el }) {
+/* `look` is what a panel adds: its class, its name, and `picture(model, view)`. */
+function watchRows({ model, el }, look) {
   const root = document.createElement("section");
   const view = { width: 0, menu: null, playing: null, reading: false, id: `panel-${Math.random().toString(36).slice(2, 8)}-` };
-  root.className = "film-panel cluster-panel";
-  for (const [name, value] of [["role", "group"], ["aria-label", "Cluster panel"], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
+  root.className = `film-panel ${look.kind}`;
+  for (const [name, value] of [["role", "group"], ["aria-label", look.name], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(name, value);
   }
   el.append(root);
@@ -135,10 +61,10 @@ function render({ model, el }) {
   const draw = () => {
     if (!view.width || !model.get("scene").rows) return;
     const { mode } = geometry(model.get("scene").offsets, view.width);
-    root.className = `film-panel cluster-panel ${mode} ${model.get("position") === NOW ? "" : "past"}`;
+    root.className = `film-panel ${look.kind} ${mode} ${model.get("position") === NOW ? "" : "past"}`;
     const list = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
     const following = !list || list.scrollHeight - list.scrollTop - list.clientHeight < 30;
-    patch(root, picture(model, view));
+    patch(root, look.picture(model, view));
     if (following) root.querySelector("aside").scrollTop = 1e9;
   };
   let waiting = false; // several traits change at once: draw once
@@ -245,5 +171,3 @@ function render({ model, el }) {
     traits.forEach((trait) => model.off(trait, later));
   };
 }
-
-export default { render };

@@ -118,6 +118,11 @@ class ClusterPanel(FramesPanel):
             row["buttons"] = [asdict(button) for button in pressed]
             row["links"] = [asdict(choice) for choice in linked]
             row["text"] = text.row(drawn)
+        for each in plain["controllers"]:
+            pressed = controls.buttons(self._refusals, each["state"], each["id"])
+            linked = controls.links(self._refusals, frame.snapshot, each["id"])
+            each["buttons"] = [asdict(button) for button in pressed]
+            each["links"] = [asdict(choice) for choice in linked]
         return {
             **plain,
             "topics": topics,

@@ -15,19 +15,19 @@ and writes at the same virtual times as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from engine.cluster.calls import Arrived, Sent
-from engine.cluster.items import Answer, Arriving
+from engine.cluster.calls import Sent
+from engine.cluster.items import Arriving
 from engine.cluster.snapshot import last_batches, snapshot
 from engine.sim.world.faults import Fault
 from engine.sim.world.world import World
 from kit.film import replay
+from kit.film.flights import Departures, Flight
 from kit.film.recording import WorldRecording
 from kit.film.source import Frame, Line, Snapshot, remember_logs
 from kit.panel import flights
-from kit.panel.flights import STILL_HELD, Flight
 from kit.panel.step_story import is_decided
 from kit.probes.messages import Message
 
@@ -44,7 +44,10 @@ CLUSTER_KINDS = frozenset(
      "fenced", "unfenced",
      "topic-created", "topic-deleted")
 )  # fmt: skip
-REQUEST, ANSWER = "request", "answer"
+QUORUM_KINDS = frozenset(("controller", "resigned", "follower"))
+"""Worth a frame where there are several controllers."""
+ACTIVE = "active"
+"""A line for what no line of the trace tells: a controller's first record is committed."""
 HEARD = frozenset(("produced", "refused", "diverging", "ended"))
 """Messages whose arrival is a step, though no line of the trace tells of it."""
 
@@ -57,20 +60,22 @@ class Recording(WorldRecording):
     topic: str
     base: Snapshot | None = None
     frames: list[Frame] = field(default_factory=list)
-    flights: list[Flight] = field(default_factory=list)
     questions: dict[int, list[Message]] = field(default_factory=dict)
     awaited: list[Flight] = field(default_factory=list)
-    held: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    """By kind and call: the places in `flights` of those that are held at a cut."""
 
     def __post_init__(self) -> None:
-        cluster = self.world.cluster
-        self.departures = cluster.calls.held(self.now_us)
-        self.world.listen(self._hear)
+        self.departures = Departures(self.world, self._read)
         self.begin()
         self.quiet_lines: list[Line] = []
+        self.has_quorum = len(self.world.cluster.spec.controllers) > 1
+        self.common_kinds = CLUSTER_KINDS | QUORUM_KINDS if self.has_quorum else CLUSTER_KINDS
+        self.active = self.world.cluster.controller
         self.read: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
         self.keep(())
+
+    @property
+    def flights(self) -> list[Flight]:
+        return self.departures.flights
 
     @property
     def rule(self) -> str:
@@ -79,13 +84,13 @@ class Recording(WorldRecording):
     def prepend(self, past: Recording, until: Frame) -> None:
         """Puts another recording's frames and messages, up to a frame, before its own."""
         super().prepend(past, until)
-        earlier = [flight for flight in past.flights if flight.sent_us <= until.time_us]
-        self.flights = [*earlier, *self.flights]
+        self.departures.prepend(past.flights, until.time_us)
 
     def look(self) -> None:
         """Keeps what the last event has changed."""
-        self._note_departures()
-        lines = (*self._heard(), *self._fresh_lines())
+        left = self.departures.note()
+        self.awaited += [flight for flight in left if flight.message.kind in HEARD]
+        lines = (*self._heard(), *self._fresh_lines(), *self._activated())
         if any(line.kind != "isr" or is_decided(line) for line in lines):
             lines, self.quiet_lines = (*self.quiet_lines, *lines), []
             self.keep(lines)
@@ -120,43 +125,27 @@ class Recording(WorldRecording):
     def _fresh_lines(self) -> Iterator[Line]:
         for time_us, node, line, fields in self.fresh_trace():
             ours = line.partition.rpartition("-")[0] == self.topic and line.kind in REPLICA_KINDS
-            common = not line.partition and line.kind in CLUSTER_KINDS
+            common = not line.partition and line.kind in self.common_kinds
             common = common and fields.get("topic", self.topic) == self.topic
             if common:
                 self.read.clear()  # a fault may change a log and not its length
             if isinstance(node, int) and (ours or common):
                 yield Line(time_us, node, line.kind, line.partition, fields, line.why, line.rule)
 
-    def _hear(self, what: Sent | Arrived) -> None:
-        if isinstance(what, Sent) and what.arrives_us != what.at_us:
-            self.departures.append(what)
-
-    def _note_departures(self) -> None:
-        calls = self.world.cluster.agenda.calls
-        left, self.departures = self.departures, []
-        for sent in left:
-            number = sent.message.number
-            if number not in calls:
-                continue
-            kind, source, destination = REQUEST, sent.call.sender, sent.call.destination
-            if isinstance(sent.message, Answer):
-                kind, source, destination = ANSWER, destination, source
-            messages = self._let_go(kind, number) or self._read(sent)
-            held = sent.arrives_us is None
-            arrives_us = STILL_HELD if sent.arrives_us is None else sent.arrives_us
-            for message in messages:
-                flight = Flight(sent.at_us, arrives_us, source, destination, message, held)
-                if held:
-                    self.held.setdefault((kind, number), []).append(len(self.flights))
-                elif message.kind in HEARD:
-                    self.awaited.append(flight)
-                self.flights.append(flight)
-        for kind, number in [key for key in self.held if key[1] not in calls]:
-            self._let_go(kind, number)
+    def _activated(self) -> Iterator[Line]:
+        """Of several controllers, another one is active."""
+        active = self.world.cluster.controller
+        if self.has_quorum and active is not None and active is not self.active:
+            fields = {"epoch": active.replica.state.epoch}
+            rule = "control.controller.Controller.leads"
+            yield Line(self.now_us, active.node_id, ACTIVE, "", fields, "", rule)
+        self.active = active
 
     def _read(self, sent: Sent) -> list[Message]:
-        """What a message says about the topic."""
+        """What a message says about the topic; among controllers, nothing."""
         cluster, call, message = self.world.cluster, sent.call, sent.message
+        if call.sender in cluster.spec.controllers:
+            return []
         if isinstance(message, Arriving):
             read = list(
                 flights.asked(cluster, call.sender, call.destination, message.body, self.topic)
@@ -165,13 +154,6 @@ class Recording(WorldRecording):
             return read
         question = self.questions.pop(message.number, [])
         return list(flights.answered(cluster, message.body, self.topic, question))
-
-    def _let_go(self, kind: str, number: int) -> list[Message]:
-        """Ends the wait at a cut; returns what the message says."""
-        places = self.held.pop((kind, number), [])
-        for place in places:
-            self.flights[place] = replace(self.flights[place], arrives_us=self.now_us)
-        return [self.flights[place].message for place in places]
 
     def _heard(self) -> Iterator[Line]:
         """Answers that have arrived by now, as lines like those of the trace."""

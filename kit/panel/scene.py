@@ -10,7 +10,7 @@ its offset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,6 +51,18 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Controller:
+    """One of several controllers; the active one decides, and `role` is what it is as a voter."""
+
+    id: int
+    state: str
+    role: str
+    epoch: int
+    is_active: bool
+    cut_from: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Small:
     """One partition in the strip of small multiples: per replica (id, LEO, HW, epoch, up)."""
 
@@ -79,6 +91,8 @@ class Scene:
     leader_epoch: int
     facts: tuple[tuple[str, str], ...]
     controller: tuple[int, str]
+    controllers: tuple[Controller, ...]
+    """Empty if there is only one."""
     offsets: tuple[int, int]
     parts_at: int | None
     rows: tuple[Row, ...]
@@ -120,6 +134,7 @@ def build(frame: Frame, topic: str, partition: int) -> Scene:
         leader_epoch=state.get("leader_epoch", -1),
         facts=tuple(_facts(snapshot, topic, found)) if found else (),
         controller=(controller.get("id", -1), controller.get("state", "unknown")),
+        controllers=tuple(_controllers(snapshot)),
         offsets=offsets,
         parts_at=min(parted, default=None),
         rows=rows,
@@ -213,6 +228,19 @@ def _row(
         log_end_offset=-1 if log.get("log_end_offset") is None else end,
         high_watermark=high_watermark,
     )
+
+
+def _controllers(snapshot: Snapshot) -> Iterator[Controller]:
+    found = snapshot.get("controllers", {})
+    for each, known in sorted(found.items()) if len(found) > 1 else ():
+        yield Controller(
+            id=each,
+            state=known["state"],
+            role=known.get("role", ""),
+            epoch=known.get("epoch", -1),
+            is_active=bool(known.get("is_active")),
+            cut_from=tuple(cut_from(snapshot, each)),
+        )
 
 
 def cut_from(snapshot: Snapshot, node: int) -> list[int]:

@@ -26,6 +26,7 @@ State = Mapping[str, Any]
 WEIGHTS = {
     "truncate": 90, "defect": 85, "disk-failed": 85, "disk-replaced": 84, "power-lost": 84,
     "elected": 80, "killed": 78, "stopping": 77, "stopped": 77, "started": 76, "paused": 75,
+    "controller": 79, "resigned": 79, "active": 79,
     "resumed": 74, "cut": 73, "healed": 72, "slow": 71, "delay": 70, "drop": 70, "duplicate": 70,
     "reorder": 70, "strand": 70, "clock": 70, "bit-flipped": 70, "disk-full": 70, "disk-freed": 70,
     "written-back": 66, "recovered": 65, "diverging": 60, "append": 55, "refused": 50,
@@ -119,6 +120,17 @@ def _line(line: Line, was: State | None, now: State | None, frame: Frame, by: Kn
             return Caption(
                 f"The controller receives heartbeats of {line['broker']} again and unfences it."
             )
+        case "controller":
+            said = f"{node} leads the quorum of controllers in epoch {line['epoch']}: {line.why}."
+            return Caption(said, f"{node} leads", "election")
+        case "active":
+            said = f"{node} is the **active controller** now, in epoch {line['epoch']}."
+            return Caption(said, f"{node} active", "election")
+        case "follower":
+            return Caption(f"{node} follows the quorum's leader in epoch {line['epoch']}.")
+        case "resigned":
+            said = f"{node} resigns as the leader of the quorum: {line.why}."
+            return Caption(said, f"{node} resigns", "election")
         case "topic-created":
             said = f"The controller creates {line['topic']}; the brokers do not know it yet."
             return Caption(said, "create")

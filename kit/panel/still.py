@@ -117,8 +117,19 @@ def _heading(scenes: Sequence[Scene]) -> Iterator[str]:
             f'<tspan dx="5" class="b">{escape(both)}</tspan>'
         )
     yield f'<text x="18" y="30"><tspan class="big">{escape(title)}</tspan>{"".join(facts)}</text>'
-    yield text(WIDTH - 18, 30, f"controller {scene.controller[0]} {scene.controller[1]}", "s e")
+    yield text(WIDTH - 18, 30, _controllers(scene), "s e")
     yield f'<path d="M0 46H{WIDTH}" stroke="var(--line)"/>'
+
+
+def _controllers(scene: Scene) -> str:
+    if not scene.controllers:
+        return f"controller {scene.controller[0]} {scene.controller[1]}"
+    named = (
+        f"{'♛ ' if each.is_active else ''}{each.id}"
+        + (f" {each.state}" if each.state != "running" else "")
+        for each in scene.controllers
+    )
+    return f"controllers {' · '.join(named)}"
 
 
 def _rules(rules: tuple[str, str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ high watermark.
 from __future__ import annotations
 
 from kit.film.steps import plain
-from kit.panel.scene import Cell, Row, Scene
+from kit.panel.scene import Cell, Controller, Row, Scene
 
 WIDEST_VALUE = 12
 
@@ -38,8 +38,26 @@ def render(scene: Scene, caption: str) -> str:
         lines.append(_line(head, cells, widths, margin) + f"  {_marks(row)}  {state(row)}")
     if scene.parts_at is not None:
         lines.append(f"Logs diverge at offset {scene.parts_at}.")
-    lines.append(f"controller {scene.controller[0]} {scene.controller[1]}")
+    lines.append(controllers(scene))
     return "\n".join([*lines, plain(caption)])
+
+
+def controllers(scene: Scene) -> str:
+    """The controller, or several, each as a voter; the active one is named first."""
+    if not scene.controllers:
+        return f"controller {scene.controller[0]} {scene.controller[1]}"
+    active = [str(each.id) for each in scene.controllers if each.is_active]
+    first = f"active controller {active[-1]}" if active else "no active controller"
+    return "; ".join([first, *map(controller, scene.controllers)])
+
+
+def controller(each: Controller) -> str:
+    """One of several controllers in words."""
+    words = [each.role] if each.role else []
+    words += [each.state] if each.state != "running" or not words else []
+    if each.cut_from:
+        words.append(f"cut from {', '.join(map(str, each.cut_from))}")
+    return f"{each.id} {', '.join(words)}"
 
 
 def row(row: Row) -> str:

@@ -1,38 +1,18 @@
-/* The Cluster panel over a recorded world: plays the film that kit/panel/film.py made.
+/* A panel of rows over a recorded world: plays the film that the panel has made of it.
 
    A film has one take or two (a take is one timeline's steps), and moments: the slider's
    positions, each a step of either take.  Scenes are put together from the film's pools.
    Messages are drawn where they are at the clock's virtual time; between two steps the clock
    runs from the one's time to the other's, and everything follows the clock.
 
-   `render` is the widget; `playAlone` plays films in a page without a kernel.  The pieces of
-   the picture are in drawing.js, film.js, messages.js and timeline.js, put before this file, and
-   what all panels share in kit/film. */
+   `playRows` is the widget; `playAlone` plays films in a page without a kernel.  The pieces of
+   the picture are in drawing.js, messages.js and timeline.js, put before this file, and what all
+   panels share in kit/film.  What a panel adds (kit/panel/time.js) is put behind it. */
 
 const DWELL_MS = 1100;
 const FLY_MS = 750;
 const TRACE_BEFORE = 26, TRACE_AFTER = 9;
 const SINGLE = { wide: 960, right: 190, free: 1 };
-const PAIR = { ...SINGLE, top: 15, cell: 34, height: 67 };
-
-/* ---- cards: one timeline, or two --------------------------------------------------------------- */
-
-const standing = (name, row, scene) => {
-  const leads = row.id === scene.leader, down = !["running", "paused"].includes(row.state);
-  return h("div", { key: name, class: `standing take${name} ${leads ? "leads" : ""}` },
-    h("i", { "aria-label": `timeline ${name}` }, name),
-    leads ? h("span", { key: "role", class: "role" }, crown(), " leader") : !down && h("span", { key: "role", class: "role" }, "follower"),
-    (row.in_isr || !down) && inSync(row),
-    chip(row.state, SIGNS[row.state] ?? "?", row.state === "running" ? "" : row.state),
-    row.fenced && chip("fence", "⚑", "fenced"),
-    row.cut_from.length > 0 && chip("cut", "✂", row.cut_from.join(" ")));
-};
-
-const pairCard = (one, two, scenes, view, refused) =>
-  h("div", { class: `card pair ${two.state}` },
-    h("div", { class: "name" }, h("b", {}, two.id)),
-    standing("1", one, scenes[0]), standing("2", two, scenes[1]),
-    buttons(two, view, refused));
 
 /* ---- trace ------------------------------------------------------------------------------------- */
 
@@ -56,38 +36,10 @@ function trace(p, at, view) {
 
 /* ---- everything together ------------------------------------------------------------------------------ */
 
-function heading(p, at, clock) {
-  const take = p.active(at), scene = p.scene(at, take);
-  const pair = p.pair(at), others = pair ? Object.fromEntries(p.scene(at, 0).facts) : {};
-  const both = (name, value) => (pair && others[name] !== value ? `${others[name] ?? "–"} | ${value}` : value);
-  return h("header", {},
-    h("span", { class: "title" }, h("b", { class: "topic" }, p.film.topic), h("b", {}, ` · partition ${p.film.partition}`)),
-    scene.facts.map(([name, value]) => fact(name, both(name, value))),
-    fact("rule", pair ? `${p.takes[0].rule} | ${p.takes[1].rule}` : p.takes[0].rule),
-    h("span", { key: "edge", class: "edge" },
-      h("span", { class: "when" }, "t = ", h("b", { class: "clock" }, `${seconds(clock)} s`), h("small", {}, ` event ${scene.step.event}`))));
-}
-
-function rowsOf(p, at, g, view, refused) {
-  const pair = p.pair(at), scenes = [p.scene(at, 0), p.scene(at, 1)], differs = p.differs(at);
-  return scenes[1].rows.map((row, place) => {
-    const one = scenes[0].rows[place] ?? row, cells = differs?.cells[row.id] ?? [];
-    const leads = row.id === scenes[1].leader;
-    const deps = [row, one, g, scenes[0].parts_at, scenes[1].parts_at, scenes[0].leader, scenes[1].leader, pair, String(cells), refused, view.menu === row.id];
-    return view.memo(`row ${row.id}`, deps, () => h("div", { key: row.id, class: `row ${row.state} ${leads ? "leads" : ""}`, "data-row": row.id },
-      pair ? pairCard(one, row, scenes, view, refused) : card(row, scenes[0], view, refused),
-      pair
-        ? h("div", { key: "lanes", class: "lanes" },
-            h("div", { key: "1", class: `sub ${one.state}` }, lane(one, scenes[0], g, view.id, cells, "1")),
-            h("div", { key: "2", class: `sub ${row.state}` }, lane(row, scenes[1], g, view.id, cells, "2")))
-        : lane(row, scenes[0], g, view.id)));
-  });
-}
-
-function picture(p, view, notice) {
+function picture(p, view, notice, look) {
   const at = view.shown, take = p.active(at), scene = p.scene(at, take), pair = p.pair(at);
   const offsets = p.offsets(at);
-  const g = view.memo("geometry", [p, String(offsets), view.width, pair], () => geometry(offsets, view.width, pair ? PAIR : SINGLE));
+  const g = view.memo("geometry", [p, String(offsets), view.width, pair], () => look.geometry(offsets, view.width, pair, p));
   const shown = p.flights(take, view.from, view.to)
     .filter((flight) => view.from === view.to || flight[1] > view.from)
     .sort((one, other) => one[6] - other[6]).slice(0, FLIGHTS_MOST);
@@ -96,18 +48,19 @@ function picture(p, view, notice) {
   const refused = p.film.alone ? NO_ENGINE : "";
   return [
     view.memo("patterns", [], () => patterns(view.id)),
-    heading(p, at, view.clock),
-    view.memo("strip", [scene.strip, scene.partition], () => strip(scene)),
+    look.heading(p, at, view.clock),
+    look.above(p, at, view, refused),
     h("div", { key: "body", class: "body" },
       h("div", { class: "rows" },
         g.mode !== "narrow" && view.memo("ruler", [g], () => h("svg", { key: "ruler", class: "ruler", width: g.width, height: LANE.ruler, "aria-hidden": true },
           h("text", { class: "digit", x: LANE.left - 12, y: 18, "text-anchor": "end" }, "offset"),
-          h("g", { style: "transform: translateY(6px)" }, ruler(g)))),
-        rowsOf(p, at, g, view, refused),
-        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.x(scene.parts_at) - CELL.gap / 2}px` }, "logs diverge here"),
-        messages(shown, scene, g, pair, take, view),
+          h("g", { style: "transform: translateY(6px)" }, look.ruler(g)))),
+        look.rows(p, at, g, view, refused),
+        part && h("div", { key: "part", class: "part", style: `padding-left: ${g.of(scene.parts_at) - CELL.gap / 2}px` }, "logs diverge here"),
+        messages(shown, scene, g, pair, take, look.stations),
         g.mode === "narrow" && shown.length > 0 && h("ul", { key: "aloud", class: "aloud", "aria-label": "on its way" },
-          shown.map((flight) => h("li", { key: flight.slice(0, 5).join(" "), class: flight[6] ? "held" : "" }, h("b", {}, `${flight[2]} → ${flight[3]}`), ` ${said(flight)}`)))),
+          shown.map((flight) => h("li", { key: flight.slice(0, 5).join(" "), class: flight[6] ? "held" : "" }, h("b", {}, `${flight[2]} → ${flight[3]}`), ` ${said(flight)}`))),
+        look.below(p, at, view)),
       view.memo("trace", [p, view.at, view.source], () => trace(p, view.at, view))),
     view.memo("source", [p, view.source], () => source(p.film.sources, view)),
     h("footer", { key: "footer" },
@@ -116,35 +69,22 @@ function picture(p, view, notice) {
       differs && h("p", { key: "differs", class: "compared", "aria-live": "polite" }, h("i", { "aria-hidden": true }, "≠"), " ", stressed(differs.says)),
       notice && h("p", { key: "notice", class: "notice", role: "status" }, notice),
       view.memo("track", [p, view.at, view.width], () => track(p, view.at, view, view.width - 48)),
-      view.memo("deck", [p, view.at === 0, view.at === p.last, view.playing, view.speed, view.rule, view.keep], () => deck(p, view.at, view)),
-      view.memo("legend", [], () => legend(view.id, [h("svg", { width: 12, height: 10, "aria-hidden": true }, h("path", { class: "promised", d: "M1.5,5.5l3,3 6,-7" })), "acknowledged to a client"])),
-      view.memo("keys", [], () => keys()),
-      view.reading && h("pre", { key: "text", class: "reading", tabindex: 0 }, words(p, view.at))),
+      view.memo("deck", [p, view.at === 0, view.at === p.last, view.playing, view.speed, view.rule, view.keep], () => deck(p, view.at, view, look.jumps)),
+      view.memo("legend", [], () => look.legend(view.id)),
+      view.memo("keys", [], () => look.keys()),
+      view.reading && h("pre", { key: "text", class: "reading", tabindex: 0 }, look.words(p, view.at))),
   ];
-}
-
-const keys = () =>
-  h("div", { key: "keys", class: "keys" }, [["← →", "step"], ["Home End", "ends"], ["space", "play"], ["+ −", "speed"], ["F", "fork here"],
-    ["N D X", "next fault, divergence, truncation (Shift: back)"], ["O", "source"],
-    ["K S P C", "kill, stop, pause, cut (on a broker)"], ["T", "read as text"]]
-    .map(([key, what]) => h("span", { key }, h("kbd", {}, key), ` ${what}`)));
-
-/* The moment in words. */
-function words(p, at) {
-  const takes = p.pair(at) ? [0, 1] : [0];
-  const parts = takes.flatMap((take) => {
-    const scene = p.scene(at, take);
-    return [`${takes.length > 1 ? `timeline ${take + 1}, rule ${p.takes[take].rule}, ` : ""}t = ${seconds(scene.step.t)} s: ${scene.facts.map((each) => each.join(" ")).join(" · ")}`,
-      ...scene.rows.map((row) => row.text)];
-  });
-  const take = p.active(at), now = p.time(at);
-  const flights = p.flights(take, now, now).filter((each) => each[1] > now).map((each) => `${each[6] ? "held at the cut" : "on its way"}: ${each[2]} → ${each[3]}: ${each[5]}`);
-  return [...parts, ...flights, plain(narration(p, at)), plain(p.differs(at)?.says ?? "")].filter(Boolean).join("\n");
 }
 
 /* ---- the widget -------------------------------------------------------------------------------------- */
 
-function render({ model, el }) {
+/* `look` is what a panel adds:
+     kind, name            its class, and its name for a screen reader
+     projector(film)       the film's scenes
+     geometry(offsets, width, pair), ruler(g), rows(…), stations(scene, s)   the picture
+     heading(p, at, clock), above(…), below(…)   around it; legend(id), keys(), words(p, at)
+     jumps                 kinds of steps that a key leads to */
+function playRows({ model, el }, look) {
   const root = document.createElement("section");
   const kept = new Map();
   const view = {
@@ -158,8 +98,8 @@ function render({ model, el }) {
       return tree;
     },
   };
-  root.className = "film-panel cluster-panel time-panel";
-  for (const [name, value] of [["role", "group"], ["aria-label", "Cluster panel, time travel"], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
+  root.className = `film-panel ${look.kind}`;
+  for (const [name, value] of [["role", "group"], ["aria-label", look.name], ["tabindex", "0"], ["data-lm-suppress-shortcuts", "true"]]) {
     root.setAttribute(name, value);
   }
   root.drawn = []; // how long each drawing took, for measurements
@@ -169,7 +109,7 @@ function render({ model, el }) {
   const load = () => {
     const film = model.get("film");
     if (!film.takes) return;
-    p = projector(film);
+    p = look.projector(film);
     view.rule = view.rule || film.rules.find((rule) => rule !== film.takes[0].rule) || film.rules[0];
     arrive(clamp(model.get("position")));
   };
@@ -179,10 +119,10 @@ function render({ model, el }) {
     if (!view.width || !p) return;
     const began = performance.now();
     const mode = view.width >= SINGLE.wide ? "wide" : view.width >= MID ? "mid" : "narrow";
-    const name = `film-panel cluster-panel time-panel ${mode} ${p.pair(view.shown) ? "pair" : ""}`;
+    const name = `film-panel ${look.kind} ${mode} ${p.pair(view.shown) ? "pair" : ""}`;
     if (root.className !== name) root.className = name;
     const inside = root.contains(document.activeElement);
-    patch(root, picture(p, view, asked.said()));
+    patch(root, picture(p, view, asked.said(), look));
     if (inside && !root.contains(document.activeElement)) root.focus({ preventScroll: true }); // what had it is gone
     fly(root, view.clock);
     requestAnimationFrame(follow); // after the page was laid out, so that asking costs nothing
@@ -260,7 +200,7 @@ function render({ model, el }) {
     for (let at = view.at + way; at >= 0 && at <= p.last; at += way) {
       if (p.fresh(at).some(([, step]) => step.mark === mark || (mark === "parted" && step.mark === "lost"))) return go(at);
     }
-    say(`There is no ${JUMPS.find((each) => each[0] === mark)[2]} ${way > 0 ? "after" : "before"} this moment.`);
+    say(`There is no ${look.jumps.find((each) => each[0] === mark)[2]} ${way > 0 ? "after" : "before"} this moment.`);
   };
   const asked = asking(model, later), { say } = asked;
   const closeMenu = () => {
@@ -318,7 +258,7 @@ function render({ model, el }) {
   });
   const speed = (by) => { view.speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(view.speed) + by))]; later(); };
   const ON_BROKER = { k: 0, s: 1, p: 2, c: 3 };
-  const MARKS = { n: "fault", d: "parted", x: "truncation" };
+  const MARKS = Object.fromEntries(look.jumps.map(([mark, key]) => [key.toLowerCase(), mark]));
   const PLAIN = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", f: "fork" };
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
@@ -395,5 +335,3 @@ function playAlone(el, films, partition, position) {
   };
   render({ model, el });
 }
-
-export default { render };

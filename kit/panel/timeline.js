@@ -2,7 +2,6 @@
 
 const GLYPHS = { fault: "↯", election: "♛", parted: "≠", truncation: "✂", lost: "✕", ack: "✓" };
 const WEIGHTS = ["lost", "truncation", "fork", "parted", "fault", "election", "write", "ack", "start", ""];
-const JUMPS = [["fault", "N", "fault"], ["parted", "D", "divergence"], ["truncation", "X", "truncation"]];
 const NO_ENGINE = "This page is a recording without an engine. Run its notebook to try another future.";
 
 /* The named steps on the rails; they stay while the position moves. */
@@ -44,7 +43,7 @@ function track(p, at, view, width) {
     view.memo("dots", [p, width], () => h("div", { key: "dots", class: "dots" }, dots(p, width))));
 }
 
-function deck(p, at, view) {
+function deck(p, at, view, jumps) {
   const end = at === p.last;
   const button = (action, sign, label, tip, off) => h("button", { key: action, type: "button", "data-do": action, "aria-label": label, "data-tip": tip, "aria-disabled": off ? "true" : null }, sign);
   return h("div", { class: "deck" },
@@ -57,13 +56,13 @@ function deck(p, at, view) {
     h("label", { class: "group" }, "speed ",
       h("select", { "data-do": "speed", "aria-label": "speed", value: String(view.speed) }, SPEEDS.map((speed) => h("option", { key: speed, value: speed, selected: speed === view.speed }, `${speed}×`)))),
     h("span", { class: "group" }, "next ",
-      JUMPS.map(([mark, key, name]) => h("button", { key: mark, type: "button", class: `jump ${mark}`, "data-do": "jump", "data-mark": mark, "data-tip": `Next ${name} (${key}, back with Shift)` }, h("i", { "aria-hidden": true }, GLYPHS[mark]), ` ${name}`))),
+      jumps.map(([mark, key, name]) => h("button", { key: mark, type: "button", class: `jump ${mark}`, "data-do": "jump", "data-mark": mark, "data-tip": `Next ${name} (${key}, back with Shift)` }, h("i", { "aria-hidden": true }, GLYPHS[mark]), ` ${name}`))),
     forking(p, view));
 }
 
 const forking = (p, view) =>
   h("span", { key: "fork", class: "group fork" },
-    h("label", {}, "from here with ",
+    p.film.rules.length > 0 && h("label", { key: "rule" }, "from here with ",
       h("select", { "data-do": "rule", "aria-label": "truncation rule of the fork", value: view.rule }, p.film.rules.map((rule) =>
         h("option", { key: rule, value: rule, selected: rule === view.rule }, rule)))),
     h("label", { "data-tip": "The faults and writes that came later in timeline 1 come again, at the same times" },

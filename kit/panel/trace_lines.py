@@ -37,6 +37,12 @@ def say(line: Line) -> str:
         case "elected":
             reason = f" ({line['reason']})" if line["reason"] else ""
             return f"elects {line['leader']}{_epoch(line)}{reason}"
+        case "controller":
+            return f"leads the quorum{_epoch(line)}"
+        case "active" | "follower":
+            return f"{line.kind}{_epoch(line)}"
+        case "resigned":
+            return f"resigns{_epoch(line)}"
         case "registered" | "fenced" | "unfenced" if line["broker"] is not None:
             action = "registers" if line.kind == "registered" else line.kind.removesuffix("d") + "s"
             return f"{action} {line['broker']}"

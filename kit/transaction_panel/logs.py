@@ -74,10 +74,10 @@ class Transaction:
 
 def read(log: Readable, topic: str, start: int, end: int) -> list[Stored]:
     """The batches from an offset on to another."""
-    return [_stored(header, data, at, topic) for header, data, at in _walk(log, start, end)]
+    return [_stored(header, data, at, topic) for header, data, at in walk(log, start, end)]
 
 
-def _walk(log: Readable, start: int, end: int) -> Iterator[tuple[BatchHeader, bytes, int]]:
+def walk(log: Readable, start: int, end: int) -> Iterator[tuple[BatchHeader, bytes, int]]:
     """Each batch's header, the bytes that it is in, and its place in them."""
     offset = start
     while offset < end:
@@ -140,7 +140,7 @@ def state_of(record: TransactionRecord) -> str:
 def state_records(log: Readable, index: int, start: int, end: int) -> list[dict[str, Any]]:
     """What a partition of `__transaction_state` holds, record by record."""
     found = []
-    for header, data, position in _walk(log, start, end):
+    for header, data, position in walk(log, start, end):
         try:
             records = batch.decode(data, position) if not header.is_control else []
         except (CorruptBatch, ValueError, RuntimeError):

@@ -171,6 +171,11 @@ def test_an_error_says_on_which_side_and_the_cluster_is_mended() -> None:
 def test_mending_undoes_what_a_scenario_broke() -> None:
     broken = {
         "controller": {"id": 100, "state": "killed"},
+        "controllers": {
+            100: {"state": "killed"},
+            200: {"state": "running"},
+            300: {"state": "paused"},
+        },
         "brokers": {
             101: {"state": "killed", "fenced": True},
             102: {"state": "paused", "fenced": True},
@@ -180,7 +185,7 @@ def test_mending_undoes_what_a_scenario_broke() -> None:
     }
     cluster = Cluster("engine", broken)
     comparison.mend(cluster)  # type: ignore[arg-type]
-    assert cluster.done[:4] == [("heal",), ("start", 100), ("start", 101), ("resume", 102)]
+    assert cluster.done[:4] == [("heal",), ("start", 100, 101), ("resume", 300), ("resume", 102)]
 
 
 def test_what_cannot_be_compared_is_named() -> None:

@@ -33,9 +33,10 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
 
 
 def active(cluster: Cluster) -> int:
-    """The controller that leads the quorum, -1 while none does."""
-    controller = cluster.snapshot()["controller"]
-    return int(controller["id"]) if controller["epoch"] >= 0 else -1
+    """The controller that leads the quorum, -1 while none does; a paused one may think it does."""
+    known = cluster.snapshot()["controllers"].items()
+    leading = [(seen["epoch"], each) for each, seen in known if seen.get("is_active")]
+    return max(leading)[1] if leading else -1
 
 
 def produce(cluster: KafkaCluster, records: int) -> None:

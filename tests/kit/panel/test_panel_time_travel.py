@@ -202,7 +202,7 @@ def test_an_exported_page_holds_everything(lossy: World, tmp_path: Path) -> None
     panel = at_the_divergence(lossy)
     panel.fork("kip-101")
     page = panel.export(tmp_path / "lecture.html").read_text("utf-8")
-    for part in ("function render", '["name", "truncate"]', "kip-101", "prefers-color-scheme"):
+    for part in ("function playRows", '["name", "truncate"]', "kip-101", "prefers-color-scheme"):
         assert part in page, part
     for outside in ("http:", "https:", "import "):
         assert outside not in page.replace("http://www.w3.org/2000/svg", ""), outside
