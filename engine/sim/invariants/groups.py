@@ -57,6 +57,8 @@ class GroupInvariants:
         self.books: dict[str, GroupBooks] = {}
         self.may_have_lost = False
         """Whether an unclean election may have lost a group, its members included."""
+        self.heard_since: dict[NodeId, None] = {}
+        """Members that a coordinator has spoken to since; the others believe what was before."""
         self._offsets_topic: tuple[int, TopicImage | None] = (0, None)
         """The metadata offset at which the controller was last seen, and its offsets topic then."""
         self.owners: dict[str, dict[Place, tuple[str, str]]] = {}
@@ -74,6 +76,7 @@ class GroupInvariants:
                     if dict(line.fields)["reason"] in UNCLEAN:
                         self.books.clear()
                         self.may_have_lost = True
+                        self.heard_since.clear()
             return
         member = self.cluster.nodes.get(node)
         if not isinstance(member, Consumer) or not member.settings.group_id:
@@ -267,6 +270,7 @@ class GroupInvariants:
         classic = isinstance(membership, ClassicMembership)
         owner = membership.member_id, member.settings.group_instance_id
         self.owners.setdefault(group_id, {}).update(dict.fromkeys(member.owned, owner))
+        self.heard_since[name] = None
         if kind == "joined" and not classic:
             books = self._books(group_id)
             books.heard = max(books.heard, fields["generation"])
@@ -277,6 +281,8 @@ class GroupInvariants:
         for other_name, other in self.members(group_id).items():
             theirs = other.membership
             if other is member or theirs.member_id not in group.members:
+                continue
+            if self.may_have_lost and other_name not in self.heard_since:
                 continue
             if classic and theirs.generation != membership.generation:
                 continue
