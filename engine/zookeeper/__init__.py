@@ -38,5 +38,8 @@ chroot, no reassignment and no features.  A broker knows partitions from LeaderA
 UpdateMetadata in one image.  It forwards administrative requests to the controller; Kafka's
 clients asked the controller themselves.  Replicas, logs and clients are those of today's Kafka.
 
+Groups of the classic protocol and transactions work, as their topics are topics like any other.
+The consumer protocol (KIP-848) needs a feature that only KRaft has.
+
 May import: broker, control, events, metadata, plain, replication, settings, storage, wire.
 """

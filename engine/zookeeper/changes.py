@@ -7,9 +7,9 @@
                              partition.  So the time to take over grows with their number
 
 A broker that is gone: its partitions get other leaders, then it leaves every ISR.  A new broker
-hears of all partitions, then of its replicas; then partitions without a leader get another attempt.  A
-broker with another epoch (it was gone and back before anyone looked) is treated as gone, then as
-new.
+hears of all partitions, then of its replicas; then partitions without a leader get another
+attempt.  A broker with another epoch (it was gone and back before anyone looked) is treated as
+gone, then as new.
 
 Source: KafkaController of Kafka 3.9.
 """

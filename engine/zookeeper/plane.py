@@ -170,7 +170,10 @@ class ZooKeeperPlane:
         for name, result in (("", default), (str(self.broker.node_id), own)):
             if result.znode is not None:
                 self.orders.take_configs(now, BROKER, name, result.znode.data)
-        self.changes_seen = max(map(_number_of, notes.children), default=self.changes_seen)
+        if self.broker.lifecycle.epoch < 0:
+            self.changes_seen = max(map(_number_of, notes.children), default=-1)
+        else:
+            self.steps.then(self._read_changes)  # what came while it had no session
 
     def _register(self, now: int, _: Results) -> list[Operation]:
         broker = self.broker

@@ -377,3 +377,43 @@ def test_a_world_with_zookeeper_can_be_forked_and_taken_back() -> None:
     world.back(200)
     world.goto(event=event)
     assert world.trace_lines() == story
+
+
+def test_an_unclean_election_is_held_only_where_the_topic_allows_it() -> None:
+    for allowed in (False, True):
+        world = World(seed=1, control_plane="zookeeper", rewindable=False)
+        config = {"unclean.leader.election.enable": str(allowed).lower()}
+        world.create_topic(TOPIC, assignment={0: [101, 102]}, config=config)
+        world.kill(102)
+        world.run(until=lambda w: 102 not in (*w.partition(TOPIC, 0).isr, *w.image().brokers),
+                  for_s=20)  # fmt: skip
+        world.start(102)
+        world.cut(101, 102)  # it cannot catch up
+        world.run(for_s=2)
+        world.kill(101)
+        world.run(until=lambda w: w.cluster.controller is not None
+                  and w.leader(TOPIC, 0) != 101, for_s=20)  # fmt: skip
+        world.run(for_s=1)
+        assert world.leader(TOPIC, 0) == (102 if allowed else -1)
+        assert bool(lines(world, "elected", "reason=unclean")) is allowed
+
+
+def test_metadata_names_the_controller(world: World) -> None:
+    for broker in world.cluster.spec.brokers:
+        answer = world.ask(m.MetadataRequest(topics=None), broker)
+        assert answer is not None
+        assert answer.controller_id == controller(world)
+
+
+def test_a_broker_reads_configs_that_changed_while_it_had_no_session(world: World) -> None:
+    broker = next(b for b in world.cluster.spec.brokers if b != controller(world))
+    world.pause(broker)
+    world.run(until=lambda w: znodes.broker(broker) not in w.znodes(), for_s=TEN_S)
+    request = m.IncrementalAlterConfigsRequest
+    change = request.AlterableConfig(name="retention.ms", config_operation=0, value="1234")
+    resource = request.AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=[change])
+    assert world.ask(request(resources=[resource])) is not None
+    world.resume(broker)
+    world.run(for_s=2)
+    config = world.cluster.nodes[broker].replicas.topic_config(TOPIC)
+    assert config["retention.ms"] == 1234

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.sim.campaign.campaign import outcomes, run_one
+from engine.sim.campaign.play import play
+from engine.sim.campaign.schedules import draw
 from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 
 SEEDS = range(300_000, 300_008)
@@ -49,3 +53,15 @@ def test_a_broken_rule_is_caught(name: str) -> None:
             if violation.startswith(mutant.caught_by):
                 return
     pytest.fail(f"{mutant.breaks}, and no seed of {near} says {mutant.caught_by}")
+
+
+def test_classic_groups_and_transactions_work_without_faults() -> None:
+    drawn = draw(1, light=True, groups=True)
+    groups = tuple(replace(each, protocol="eager") for each in drawn.setup.groups)
+    with_groups = replace(drawn, setup=replace(drawn.setup, ensemble=3, groups=groups), plans=())
+    with_tills = draw(1, light=True, transactions=True)
+    with_tills = replace(with_tills, setup=replace(with_tills.setup, ensemble=3), plans=())
+    first, second = play(with_groups), play(with_tills)
+    assert (first.violation, second.violation) == ("", "")
+    assert first.rebalances > 0
+    assert second.committed > 0 < second.aborted
