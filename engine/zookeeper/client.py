@@ -209,6 +209,7 @@ class Client:
         for kind in ("data", "child"):
             if (kind == "child") == (body.what == "children") or body.what == "deleted":
                 self.watches.pop((kind, body.path), None)
+        self._trace("noticed", "watch", "it is used up", what=body.what, path=body.path)
         self.owner.noticed(now, body.what, body.path)
 
     def _trace(self, method: str, kind: str, why: str, **fields: object) -> None:

@@ -166,8 +166,9 @@ class Member:
                     self._carry_out(now, number)
             case SessionTick() if self.is_leading:
                 for session in self.sessions.over(now, self.tree.sessions):
+                    owned = tuple(self.tree.ephemerals.get(session, ()))
                     self._trace("_on_timer", "session-over", "not heard of for its timeout",
-                                session=hex(session))  # fmt: skip
+                                session=hex(session), owned=owned)  # fmt: skip
                     self.agreement.propose(now, 0, [CloseSession(session)], (0, 0))
                 self.outbox.set_timer(SessionTick(), now + self.settings.tick_us)
 

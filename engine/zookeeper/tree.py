@@ -205,7 +205,7 @@ class Tree:
                 if refused or znode is None:
                     return Result(refused)
                 made = replace(znode, data=data, mzxid=zxid, version=znode.version + 1)
-                self._put(path, made)
+                self.nodes[path] = made
                 changes.append((CHANGED, path))
                 return Result(znode=made)
             case Delete(path, version):
@@ -251,7 +251,7 @@ class Tree:
         changes += [(DELETED, path), (CHILDREN, above)]
 
     def _put(self, path: str, znode: Znode | None) -> None:
-        """The only place where a path gets another znode, or none."""
+        """A path gets a znode, another one, or none."""
         old = self.nodes.get(path)
         if old is not None and old.owner:
             self.ephemerals[old.owner].pop(path)

@@ -27,7 +27,7 @@ tape is not replayed.  How it all works is in run.py.
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages travel
 as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no checkpoints and
 runs faster.  `control_plane="zookeeper"` is the one that Kafka had before KRaft, with an ensemble
-of so many members (engine/zookeeper).
+of so many members, 3 if nothing is said (engine/zookeeper).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class World:
         features: Mapping[str, int] | None = None,
         controllers: int = 1,
         control_plane: str = "kraft",
-        ensemble: int = 3,
+        ensemble: int | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
@@ -112,14 +112,14 @@ class World:
         self.seed = seed
         chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
-        historic = _is_historic(control_plane, ensemble, controllers, encoded)
+        members = _members(control_plane, ensemble, controllers, encoded)
         spec = ClusterSpec(
             brokers=ids,
             controllers=()
-            if historic
+            if members
             else tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100)),
-            ensemble=tuple(range(1, ensemble + 1)) if historic else (),
-            settings={**SETTINGS, **(HISTORIC if historic else {}), **(settings or {})},
+            ensemble=members,
+            settings={**SETTINGS, **(HISTORIC if members else {}), **(settings or {})},
             racks=racks or {},
             seed=seed,
             rule=rule,
@@ -447,16 +447,21 @@ class World:
         return [views.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
 
 
-def _is_historic(control_plane: str, ensemble: int, controllers: int, encoded: bool) -> bool:
-    """Whether the plane is ZooKeeper's; ValueError, with the remedy, for what does not fit."""
+def _members(
+    control_plane: str, ensemble: int | None, controllers: int, encoded: bool
+) -> tuple[int, ...]:
+    """ZooKeeper's, none with KRaft; ValueError, with the remedy, for what does not fit."""
     if control_plane not in ("kraft", "zookeeper"):
         raise ValueError(f"no control plane {control_plane!r}; there are kraft and zookeeper.")
     if control_plane == "kraft":
-        return False
-    if not 1 <= ensemble <= 99:
-        raise ValueError(f"An ensemble has 1 to 99 members, not {ensemble}; 3 and 5 are usual.")
+        if ensemble is not None:
+            raise ValueError("An ensemble is ZooKeeper's: say control_plane='zookeeper' as well.")
+        return ()
+    size = 3 if ensemble is None else ensemble
+    if not 1 <= size <= 99:
+        raise ValueError(f"An ensemble has 1 to 99 members, not {size}; 3 and 5 are usual.")
     if controllers != 1:
         raise ValueError("With ZooKeeper a broker is the controller; leave out controllers=.")
     if encoded:
         raise ValueError("ZooKeeper's messages have no bytes here; leave out encoded=.")
-    return True
+    return tuple(range(1, size + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.sim.world.faults import fault
 from engine.sim.world.world import World
 from engine.zookeeper.shell import Shell
 from engine.zookeeper.tree import Code
@@ -73,6 +74,27 @@ def test_a_member_that_was_away_gets_everything_and_a_leader_in_a_minority_steps
     assert "/later" in world.cluster.nodes[old].tree.nodes
 
 
+def test_a_member_may_stop_lose_power_or_get_an_empty_disk() -> None:
+    world = make()
+    made = shell(world)
+    ask(world, made, "create", "/kept", "data")
+    world.stop(1)
+    world.run(for_s=3)
+    world.start(1)
+    world.run(for_s=3)
+    world.lose_power(2)
+    world.run(for_s=3)
+    world.start(2)
+    world.run(for_s=3)
+    world.apply(fault("replace_disk", 3))
+    world.run(for_s=3)
+    world.start(3)
+    world.run(for_s=3)
+    trees = [world.cluster.nodes[each].tree for each in (1, 2, 3)]
+    assert all(each.nodes == trees[0].nodes for each in trees)
+    assert trees[0].nodes["/kept"].data == "data"
+
+
 def test_a_session_moves_to_another_member_and_its_ephemerals_stay() -> None:
     world = make()
     made = shell(world)
@@ -103,6 +125,7 @@ def test_a_client_that_was_away_for_too_long_loses_its_session_and_what_it_owned
     [
         ({"control_plane": "raft"}, "there are kraft and zookeeper"),
         ({"ensemble": 0}, "3 and 5 are usual"),
+        ({"control_plane": "kraft", "ensemble": 3}, "say control_plane='zookeeper' as well"),
         ({"controllers": 3}, "a broker is the controller"),
         ({"encoded": True}, "leave out encoded="),
     ],

@@ -74,6 +74,8 @@ def test_a_killed_controller_is_followed_by_the_next_epoch_and_its_partitions_by
     killed_us = world.now_us
     world.kill(old)
     new = until_next_controller(world, old)
+    assert lines(world, "session-over", f"'/brokers/ids/{old}', '/controller'")
+    assert len(lines(world, "watch", "what=deleted path=/controller")) == 2
     waited_ms = (world.now_us - killed_us) / 1000
     # The session timeout (3 s) since its last ping (at most 1 s ago), rounded up to a tick (1 s).
     assert 2_000 <= waited_ms <= 4_100
