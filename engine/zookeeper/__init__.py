@@ -7,7 +7,7 @@ brokers: `World(control_plane="zookeeper", ensemble=3)`.
         settings.py      historic configs, and what a request costs
         tree.py          znodes, and the rules of what changes them
         watches.py       one-shot notices; sessions.py: when a client is given up
-        agreement.py     which member leads, and what a majority has
+        agreement.py     which member leads, and what a majority has; txn_log.py: on its disk
         member.py        a server, with the clients that are connected to it
     a broker, in the place of KRaft's parts
         znodes.py        paths, and what is in them

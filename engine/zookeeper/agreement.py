@@ -15,13 +15,11 @@ whole state in its place.  A follower keeps one request open at its leader, as a
 the leader's process ends, so does the request, and the follower looks for another leader at once.
 
 Simplified, in the place of Zab: a vote asks for the same things as Raft's; a candidate asks first
-whether it would win, so that a member that was cut off disturbs no leader.  A log is written at
-once and without waiting for the disk.  It is kept in a form of its own, and is never cut.
+whether it would win, so that a member that was cut off disturbs no leader.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,8 +40,8 @@ from engine.zookeeper.messages import (
 )
 from engine.zookeeper.settings import ZooKeeperSettings
 from engine.zookeeper.tree import Tree, Write
+from engine.zookeeper.txn_log import TxnLog
 
-EPOCH_PATH, LOG_PATH = "version-2/acceptedEpoch", "version-2/log"
 COUNTER_BITS = 32
 KEPT = 500
 """Committed changes that a leader keeps for followers that are a little behind."""
@@ -128,7 +126,7 @@ class Agreement:
         self.others = [each for each in members if each != node_id]
         self.majority = len(members) // 2 + 1
         self.settings = settings
-        self.disk = disk
+        self.log = TxnLog(disk)
         self.outbox = outbox
         self.ids = ids
         self.machine = machine
@@ -154,23 +152,10 @@ class Agreement:
 
     def start(self, now: int) -> None:
         """Reads what the last process has left."""
-        if self.disk.exists(EPOCH_PATH):
-            data = self.disk.read(EPOCH_PATH, 0, self.disk.size(EPOCH_PATH))
-            self.epoch, self.voted = pickle.loads(data)
-        if self.disk.exists(LOG_PATH):
-            self._read_log(self.disk.read(LOG_PATH, 0, self.disk.size(LOG_PATH)))
+        self.epoch, self.voted = self.log.vote()
+        tree = self.machine.tree
+        self.machine.tree, self.applied, self.pending = self.log.read(tree)
         self._look(now, "it starts", self.ids.randrange(self.settings.tick_us))
-
-    def _read_log(self, data: bytes) -> None:
-        position = 0
-        while position < len(data):
-            size = int.from_bytes(data[position : position + 4], "big")
-            found = pickle.loads(data[position + 4 : position + 4 + size])
-            position += 4 + size
-            if isinstance(found, list):
-                self.pending += found
-            else:
-                self.machine.tree, self.applied, self.pending = found
 
     def propose(self, now: int, session: int, writes: Sequence[Write], origin: tuple[int, int],
                 ) -> bool:  # fmt: skip
@@ -231,7 +216,7 @@ class Agreement:
                 return False  # it was delivered twice
             self.machine.tree, self.applied = sent.tree.copy(), sent.applied
             self.pending, self.recent = list(sent.pending), []
-            self._write((sent.tree, sent.applied, self.pending), whole=True)
+            self.log.begin_with(sent.tree, sent.applied, self.pending)
             self._trace("_follow", "state", "its log was not a part of the leader's",
                         zxid=hex(self.last))  # fmt: skip
         elif sent.after != self.last:
@@ -360,7 +345,7 @@ class Agreement:
     def _enter(self, epoch: int, voted: int) -> None:
         """A later epoch, or a vote: written down before anyone hears of it."""
         self.epoch, self.voted = epoch, voted
-        self.disk.replace(EPOCH_PATH, pickle.dumps((epoch, voted)))
+        self.log.write_vote(epoch, voted)
 
     def _wait_us(self) -> int:
         """One to two ticks, so that two candidates rarely stand at one time."""
@@ -371,16 +356,7 @@ class Agreement:
     def _append(self, proposals: Sequence[Proposal]) -> None:
         if proposals:
             self.pending += proposals
-            self._write(list(proposals))
-
-    def _write(self, what: object, whole: bool = False) -> None:
-        data = pickle.dumps(what)
-        frame = len(data).to_bytes(4, "big") + data
-        if whole:
-            self.disk.replace(LOG_PATH, frame)
-        else:
-            self.disk.append(LOG_PATH, frame)
-            self.disk.flush(LOG_PATH)
+            self.log.append(proposals)
 
     def _count(self, now: int) -> None:
         """As leader: what a majority has, of this epoch, is committed."""

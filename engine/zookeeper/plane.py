@@ -195,10 +195,11 @@ class ZooKeeperPlane:
         if znode is None:
             self.steps.then(self._registered)
             return self._register(now, ())
-        if znode.owner != self.client.session:
+        if znode.ephemeral_owner != self.client.session:
+            session = hex(znode.ephemeral_owner)
             self._refuse(
-                f"{path} belongs to session {hex(znode.owner)}: another broker has this id, or the "
-                "session of the former process is not over yet; start it again then"
+                f"{path} belongs to session {session}: another broker has this id, or the session "
+                "of the former process is not over yet; start it again then"
             )
             return None
         self._take_epoch(now, results[0])

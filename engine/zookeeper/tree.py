@@ -125,7 +125,7 @@ READS = (GetData, Exists, GetChildren)
 
 @dataclass(frozen=True, slots=True)
 class Znode:
-    """`owner` is the session of an ephemeral znode, else 0."""
+    """`ephemeral_owner` is the session that it ends with; 0 for a persistent one."""
 
     data: str
     czxid: int
@@ -133,7 +133,7 @@ class Znode:
     pzxid: int
     version: int = 0
     cversion: int = 0
-    owner: int = 0
+    ephemeral_owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +232,14 @@ class Tree:
         holder = self.nodes.get(above)
         if holder is None:
             return Result(Code.NO_NODE)
-        if holder.owner:
+        if holder.ephemeral_owner:
             return Result(Code.NO_CHILDREN_FOR_EPHEMERALS)
         path = write.path + (f"{holder.cversion:010d}" if write.sequential else "")
         if path in self.nodes:
             return Result(Code.NODE_EXISTS)
-        made = Znode(write.data, zxid, zxid, zxid, owner=session if write.ephemeral else 0)
+        made = Znode(
+            write.data, zxid, zxid, zxid, ephemeral_owner=session if write.ephemeral else 0
+        )
         self._put(path, made)
         self._put(above, replace(holder, cversion=holder.cversion + 1, pzxid=zxid))
         changes += [(CREATED, path), (CHILDREN, above)]
@@ -253,8 +255,8 @@ class Tree:
     def _put(self, path: str, znode: Znode | None) -> None:
         """A path gets a znode, another one, or none."""
         old = self.nodes.get(path)
-        if old is not None and old.owner:
-            self.ephemerals[old.owner].pop(path)
+        if old is not None and old.ephemeral_owner:
+            self.ephemerals[old.ephemeral_owner].pop(path)
         siblings = self.children.setdefault(parent(path), {})
         if znode is None:
             self.nodes.pop(path, None)
@@ -264,8 +266,8 @@ class Tree:
         self.nodes[path] = znode
         if path != "/":
             siblings[name_of(path)] = None
-        if znode.owner:
-            self.ephemerals.setdefault(znode.owner, {})[path] = None
+        if znode.ephemeral_owner:
+            self.ephemerals.setdefault(znode.ephemeral_owner, {})[path] = None
 
 
 def _refused(znode: Znode | None, version: int) -> Code:

@@ -104,7 +104,7 @@ def test_a_session_moves_to_another_member_and_its_ephemerals_stay() -> None:
     world.run(until=lambda w: made.client.is_connected and made.client.member != member,
               for_s=TEN_S)  # fmt: skip
     assert made.client.session == session
-    assert ask(world, made, "get", "/mine").znode.owner == session  # type: ignore[attr-defined]
+    assert ask(world, made, "get", "/mine").znode.ephemeral_owner == session  # type: ignore[attr-defined]
 
 
 def test_a_client_that_was_away_for_too_long_loses_its_session_and_what_it_owned() -> None:

@@ -55,7 +55,7 @@ def state(world: World, index: int = 0) -> Any:
 def test_the_first_broker_to_create_the_znode_is_the_controller(world: World) -> None:
     there = world.znodes()
     assert znodes.controller_of(there["/controller"].data) == controller(world)
-    assert there["/controller"].owner
+    assert there["/controller"].ephemeral_owner
     assert (there["/controller_epoch"].data, there["/controller_epoch"].version) == ("1", 1)
     assert [path for path in there if path.startswith("/brokers/ids/")] == [
         "/brokers/ids/101", "/brokers/ids/102", "/brokers/ids/103",
