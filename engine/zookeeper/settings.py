@@ -1,9 +1,10 @@
 """Configs that Kafka had until 4.0, those of the ensemble, and what a request costs.
 
-    zookeeper.session.timeout.ms  18000 since Kafka 2.5, 6000 before.  The ensemble allows 2 to 20
-                                  ticks; what is asked for beyond that is cut to it
+    zookeeper.session.timeout.ms  18000 since Kafka 2.5, 6000 before.  The ensemble allows 2 ticks
+                                  to maxSessionTimeout; what is asked for beyond is cut to that
     tickTime, syncLimit           the ensemble's unit of time in ms; after so many ticks of silence
                                   a member gives its leader up, or a leader itself
+    maxSessionTimeout             20 ticks if nothing is said
     cost.read.us, cost.write.us   what one request of a batch adds to the batch's time
     preloaded.partitions          so many are there from the start (preloaded.py)
 
@@ -24,12 +25,13 @@ NAMES = {
     "zookeeper.session.timeout.ms": "session_timeout_ms",
     "tickTime": "tick_time_ms",
     "syncLimit": "sync_limit",
+    "maxSessionTimeout": "max_session_timeout_ms",
     "cost.read.us": "read_us",
     "cost.write.us": "write_us",
     "preloaded.partitions": "preloaded",
 }
 FEWEST_TICKS, MOST_TICKS = 2, 20
-"""minSessionTimeout and maxSessionTimeout of ZooKeeper."""
+"""Of a session, in ticks, unless maxSessionTimeout says more."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class ZooKeeperSettings:
     session_timeout_ms: int = 18_000
     tick_time_ms: int = 2_000
     sync_limit: int = 5
+    max_session_timeout_ms: int = 0
     read_us: int = 140
     write_us: int = 160
     preloaded: int = 0
@@ -54,7 +57,8 @@ class ZooKeeperSettings:
 
     def negotiated_ms(self, asked_ms: int) -> int:
         """The session timeout that a client gets."""
-        low, high = FEWEST_TICKS * self.tick_time_ms, MOST_TICKS * self.tick_time_ms
+        low = FEWEST_TICKS * self.tick_time_ms
+        high = self.max_session_timeout_ms or MOST_TICKS * self.tick_time_ms
         return max(low, min(high, asked_ms))
 
 

@@ -76,10 +76,11 @@ SETTINGS: Mapping[str, Any] = {
 }
 HISTORIC: Mapping[str, Any] = {
     "zookeeper.session.timeout.ms": 3_000,
-    "tickTime": 1_000,
-    "syncLimit": 2,
+    "tickTime": 500,
+    "syncLimit": 10,
+    "maxSessionTimeout": 40_000,
 }
-"""In a world with ZooKeeper, besides."""
+"""In a world with ZooKeeper, besides; as with a real one (kit/clusters/zookeeper_plan.py)."""
 CLIENTS = ("producer-", "consumer-")
 Client = TypeVar("Client")
 

@@ -11,16 +11,16 @@ from engine.sim.campaign.play import play
 from engine.sim.campaign.schedules import draw
 from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 
-SEEDS = range(300_000, 300_008)
+SEEDS = range(300_000, 300_004)
 CAUGHT_BY_SEED = {
     "sessions-never-end": 0,
-    "watch-is-not-renewed": 3,
-    "watches-are-forgotten": 25,
+    "watch-is-not-renewed": 1,
+    "watches-are-forgotten": 37,
     "registration-outlives-its-session": 0,
-    "elect-who-is-alive": 28,
-    "no-epoch-for-a-new-leader": 1,
-    "vote-for-any-log": 0,
-    "one-is-a-majority": 11,
+    "elect-who-is-alive": 6,
+    "no-epoch-for-a-new-leader": 0,
+    "vote-for-any-log": 4,
+    "one-is-a-majority": 87,
 }
 """A seed that catches a rule broken; the two others have scenarios in test_historic_controller."""
 
@@ -46,7 +46,7 @@ def test_more_fresh_schedules_are_clean(ensemble: int) -> None:
 @pytest.mark.parametrize("name", CAUGHT_BY_SEED)
 def test_a_broken_rule_is_caught(name: str) -> None:
     mutant = ZOOKEEPER_MUTANTS[name]
-    near = range(CAUGHT_BY_SEED[name], CAUGHT_BY_SEED[name] + 20)
+    near = range(CAUGHT_BY_SEED[name], CAUGHT_BY_SEED[name] + 10)
     with mutant.in_force():
         for seed in near:
             violation = run_one(seed, light=True, ensemble=3).violation
