@@ -81,7 +81,12 @@ def live_brokers(image: MetadataImage) -> frozenset[int]:
 
 
 def controller_id(broker: Broker, alive: frozenset[int]) -> int:
-    """A live broker to send admin requests to; -1 if there is none."""
+    """A live broker to send admin requests to; -1 if there is none.
+
+    With ZooKeeper it is the controller, whose orders this broker obeys.
+    """
+    if broker.plane is not None:
+        return broker.controller.id if broker.controller.id in alive else NO_CONTROLLER
     if broker.node_id in alive:
         return broker.node_id
     return min(alive, default=NO_CONTROLLER)

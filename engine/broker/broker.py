@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Protocol
 
 from engine.broker.lifecycle import Heartbeat, Lifecycle, LifecycleTimer, Registration
 from engine.broker.metadata_fetcher import MetadataFetcher, MetadataRound, MetadataTimer
@@ -94,6 +95,21 @@ class AutoCreation:
     topic: str
 
 
+class ControlPlane(Protocol):
+    """What stands in the place of KRaft's parts of a broker: see engine/zookeeper."""
+
+    def start(self, now: int) -> None: ...
+
+    def stop(self, now: int) -> None: ...
+
+    def requested(self, now: int, request: AnyRequest) -> bool:
+        """True if the request was meant for it."""
+
+    def answered(self, now: int, event: Response) -> None: ...
+
+    def expired(self, now: int, token: Token) -> None: ...
+
+
 @dataclass(frozen=True)
 class Apis:
     """The functions of engine/api that answer requests; engine/api is above this room.
@@ -104,7 +120,7 @@ class Apis:
     """
 
     dispatch: Callable[[Broker, int, AnyRequest], None]
-    refusal: Callable[[AnyRequest, Errors], Message]
+    refusal: Callable[..., Message]
     fit: Callable[[AnyRequest, Message, Message | None], Message]
 
 
@@ -122,7 +138,10 @@ class Forwarded:
 
 
 class Broker:
-    """A broker on `disk`; `ids` is its only source of randomness."""
+    """A broker on `disk`; `ids` is its only source of randomness.
+
+    `plane` makes another control plane than KRaft's.
+    """
 
     def __init__(
         self,
@@ -136,6 +155,7 @@ class Broker:
         rule: str = DEFAULT_RULE,
         before: tuple[str, ...] = (),
         tier: Disk | None = None,
+        plane: Callable[[Broker], ControlPlane] | None = None,
     ) -> None:
         self.node_id = node_id
         self.settings = settings
@@ -175,16 +195,20 @@ class Broker:
         self.is_serving = False
         self.forwarded: dict[int, Forwarded] = {}
         self.last_forwarded = 0
+        self.plane = None if plane is None else plane(self)
 
     def start(self, now: int) -> list[Effect]:
         self.replicas.start(now, self.clean_start)
-        self.lifecycle.start(now)
-        self.metadata_fetcher.poll()
+        if self.plane is not None:
+            self.plane.start(now)
+        else:
+            self.lifecycle.start(now)
+            self.metadata_fetcher.poll()
         return self.outbox.drain()
 
     def stop(self, now: int) -> list[Effect]:
         """Begins a clean stop; ends with a Halt effect, after which `close` is called."""
-        self.lifecycle.stop(now)
+        (self.plane or self.lifecycle).stop(now)
         return self.outbox.drain()
 
     def close(self) -> None:
@@ -194,7 +218,8 @@ class Broker:
     def step(self, now: int, event: Event) -> list[Effect]:
         match event:
             case Request():
-                self.apis.dispatch(self, now, event)
+                if self.plane is None or not self.plane.requested(now, event):
+                    self.apis.dispatch(self, now, event)
             case Response():
                 self._on_response(now, event)
             case Expired():
@@ -211,7 +236,11 @@ class Broker:
             case FetchRound() | EpochQuestion() | OffsetQuestion() as token:
                 self.replicas.fetchers.answered(now, token, body)
             case AlterPartitionRound():
+                asked = self.replicas.isr_changes.sent
                 self.replicas.isr_changes.answered(now, body)
+                if self.plane is not None:  # no metadata log brings the news
+                    for partition in asked:
+                        self.replicas.look_again(partition)
             case MetadataRound():
                 before = self.metadata.offset
                 news = self.metadata_fetcher.answered(now, body)
@@ -241,6 +270,8 @@ class Broker:
                 self.transactions.markers_answered(now, token, body)
             case AutoCreation():
                 pass  # the client asks for metadata again and sees the result
+            case _ if self.plane is not None:
+                self.plane.answered(now, event)
 
     def _on_timer(self, now: int, token: Token) -> None:
         """Hands a timer to the part that set it."""
@@ -271,6 +302,8 @@ class Broker:
                 self.groups.on_timer(now, token)
             case MarkerTimer() | TimeoutScan() | ExpiryScan():
                 self.transactions.on_timer(now, token)
+            case _ if self.plane is not None:
+                self.plane.expired(now, token)
 
     def new_producer_id(self) -> int | None:
         """A producer id for a transactional id; None while the next block is on its way."""

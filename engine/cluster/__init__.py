@@ -2,5 +2,5 @@
 
 Start with `cluster.py`; the drivers are server/ (real time) and sim/world/ (virtual time).
 May import: api, broker, control, events, metadata, past, plain, records, replication, settings,
-storage, wire.
+storage, wire, zookeeper.
 """

@@ -48,7 +48,6 @@ from engine.cluster.items import (
 from engine.cluster.network import Carriage, Latency, Network, NoLatency
 from engine.cluster.processes import KILLED, STOPPED, Node, Processes
 from engine.cluster.spec import ClusterSpec
-from engine.control.controller import Controller
 from engine.events import (
     AnyRequest,
     CancelTimer,
@@ -119,11 +118,22 @@ class Cluster:
         return self.calls.network
 
     @property
-    def controller(self) -> Controller | None:
-        """The active one: of those that take themselves for it, that of the latest epoch."""
-        nodes = (self.nodes.get(each) for each in self.spec.controllers)
-        active = [each for each in nodes if each is not None and each.is_active]
-        return max(active, key=lambda each: each.replica.state.epoch, default=None)
+    def controller(self) -> Any:
+        """The active one: of those that take themselves for it, that of the latest epoch.
+
+        A node; with an ensemble, the controller part of a broker (engine/zookeeper).
+        """
+        if self.spec.ensemble:
+            members = (self.nodes.get(each) for each in self.spec.ensemble)
+            last = max((each.controller_epoch for each in members if each is not None), default=0)
+            brokers = (self.nodes.get(each) for each in self.spec.brokers)
+            parts = [each.plane.controller for each in brokers if each is not None]
+            nodes = [each for each in parts if each.epoch >= last]
+        else:
+            there = (self.nodes.get(each) for each in self.spec.controllers)
+            nodes = [each for each in there if each is not None]
+        active = [each for each in nodes if each.is_active]
+        return max(active, key=lambda each: each.epoch, default=None)
 
     def use_rule(self, rule: str) -> None:
         """Followers truncate by another rule from now on, running ones included."""

@@ -20,6 +20,9 @@ the same shape from outside:
     transactions by transactional id: coordinator, coordinator_epoch, state, pending (the state on
                  its way), producer_id, producer_epoch, next_producer_id, timeout_ms, start_ms,
                  version, partitions and awaiting_markers by topic
+    zookeeper    with the historic control plane only: members by id (state, role, epoch, zxid,
+                 sessions connected here, znodes), brokers by id (session, member, controller,
+                 controller_epoch)
 """
 
 from __future__ import annotations
@@ -39,6 +42,11 @@ DAMAGED = "(damaged)"
 
 def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
     """The present state; `values` adds the record values of each log's last `tail` offsets."""
+    state = _state(cluster, values, tail)
+    return {**state, "zookeeper": _zookeeper(cluster)} if cluster.spec.ensemble else state
+
+
+def _state(cluster: Cluster, values: bool, tail: int) -> Plain:
     active, image = cluster.controller, newest_image(cluster)
     controller_id = cluster.spec.controller if active is None else active.node_id
     return {
@@ -66,7 +74,8 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
 def newest_image(cluster: Cluster) -> MetadataImage | None:
     """The active controller's image; while there is none, that of the best-informed broker."""
     if cluster.controller is not None:
-        return cluster.controller.image
+        image: MetadataImage = cluster.controller.image
+        return image
     images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 
@@ -183,6 +192,24 @@ def _values(data: bytes, position: int) -> list[str]:
 
 def _text(value: bytes | None) -> str:
     return "∅" if value is None else value[:64].decode("utf-8", "replace")
+
+
+def _zookeeper(cluster: Cluster) -> Plain:
+    members: dict[int, Plain] = {}
+    for member in cluster.spec.ensemble:
+        node = cluster.nodes.get(member)
+        members[member] = {"state": cluster.states.get(member, STOPPED)}
+        if node is not None:
+            members[member] |= {
+                "role": str(node.agreement.role),
+                "epoch": node.agreement.epoch,
+                "zxid": node.agreement.applied,
+                "sessions": sorted(node.connections),
+                "znodes": len(node.tree.nodes),
+            }
+    brokers = {b: cluster.nodes[b].plane.snapshot() for b in cluster.spec.brokers
+               if b in cluster.nodes}  # fmt: skip
+    return {"members": members, "brokers": brokers}
 
 
 def _groups(cluster: Cluster) -> Plain:

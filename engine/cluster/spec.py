@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -14,6 +15,10 @@ from engine.control.controller import Controller, Listener
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage.disk import Disk
+from engine.zookeeper import preloaded
+from engine.zookeeper import settings as historic
+from engine.zookeeper.member import Member
+from engine.zookeeper.plane import ZooKeeperPlane
 
 APIS = Apis(api.dispatch, api.refusal, api.fit)
 
@@ -24,7 +29,8 @@ class ClusterSpec:
 
     `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
     not have yet (engine/past.py).  `features` are the finalised levels that a new cluster begins
-    with, where they are to differ.
+    with, where they are to differ.  With an `ensemble`, ids of ZooKeeper's members, there are no
+    controllers: the brokers elect one of themselves (engine/zookeeper).
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
@@ -38,16 +44,17 @@ class ClusterSpec:
     rule: str = DEFAULT_RULE
     before: tuple[str, ...] = ()
     features: Mapping[str, int] = field(default_factory=dict)
+    ensemble: tuple[int, ...] = ()
 
     @property
     def controller(self) -> int:
         """The first one, which is active if there is no other."""
-        return self.controllers[0]
+        return (self.controllers or self.brokers)[0]
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Controllers, then brokers."""
-        return self.controllers + self.brokers
+        """What brokers depend on comes first."""
+        return self.ensemble + self.controllers + self.brokers
 
 
 def make_node(
@@ -55,7 +62,14 @@ def make_node(
 ) -> Any:
     """Makes a node that starts on `disk`; each incarnation draws other random ids."""
     ids = Random(f"{spec.seed}/{node_id}/{incarnation}")
-    settings = Settings(spec.settings)
+    given, plane = spec.settings, None
+    if spec.ensemble:
+        own_settings, given = historic.divide(given)
+        if node_id in spec.ensemble:
+            tree = preloaded.tree(own_settings.preloaded, spec.brokers)
+            return Member(node_id, spec.ensemble, own_settings, disk, ids, tree)
+        plane = partial(ZooKeeperPlane, members=spec.ensemble, settings=own_settings)
+    settings = Settings(given)
     if node_id in spec.controllers:
         levels = {**past.feature_levels(spec.before), **spec.features}
         address = spec.addresses.get(node_id)
@@ -70,5 +84,6 @@ def make_node(
     }
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
-    return Broker(node_id, settings.extended(own), disk, ids, APIS, spec.controllers,
-                  spec.cluster_id, spec.rule, spec.before, tier)  # fmt: skip
+    return Broker(node_id, settings.extended(own), disk, ids, APIS,
+                  spec.controllers or spec.brokers, spec.cluster_id, spec.rule, spec.before, tier,
+                  plane)  # fmt: skip

@@ -162,6 +162,10 @@ class Controller:
         return self.state.image
 
     @property
+    def epoch(self) -> int:
+        return self.replica.state.epoch
+
+    @property
     def log(self) -> RaftLog:
         return self.replica.log
 

@@ -30,6 +30,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--controllers", type=int, default=1, help="a quorum of so many, with faults of their own"
     )
     command.add_argument(
+        "--ensemble",
+        type=int,
+        default=0,
+        help="ZooKeeper's plane, with so many members, and its faults",
+    )
+    command.add_argument(
         "--spark",
         action="store_true",
         help="spread the seeds over Spark tasks, on all cores of SPARK_MASTER",
@@ -82,8 +88,11 @@ def run(chosen: argparse.Namespace) -> int:
 def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
     """With --spark in the order in which tasks end."""
     kind = (chosen.light, chosen.groups, chosen.transactions)
-    if chosen.spark and chosen.controllers > 1:
-        raise RuntimeError("--controllers and --spark do not go together: leave one out.")
+    for name, is_given in (("controllers", chosen.controllers > 1), ("ensemble", chosen.ensemble)):
+        if chosen.spark and is_given:
+            raise RuntimeError(f"--{name} and --spark do not go together: leave one out.")
+    if chosen.ensemble and (chosen.groups or chosen.transactions or chosen.controllers > 1):
+        raise RuntimeError("--ensemble goes with no other kind of schedule: leave the others out.")
     if chosen.spark:
         from kit.at_scale import campaign as on_spark
         from kit.at_scale import tasks
@@ -91,7 +100,7 @@ def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
         return on_spark.outcomes(tasks.session(), seeds, kind, chosen.out)
     from engine.sim.campaign import campaign
 
-    return campaign.outcomes(seeds, chosen.jobs, *kind, chosen.controllers)
+    return campaign.outcomes(seeds, chosen.jobs, *kind, chosen.controllers, chosen.ensemble)
 
 
 def _seeds(text: str) -> range:
@@ -123,7 +132,8 @@ def _one(chosen: argparse.Namespace) -> int:
 
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
-        drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions, chosen.controllers)
+        drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions, chosen.controllers,
+                     chosen.ensemble)  # fmt: skip
         outcome = play(drawn, tell=print if chosen.replay is not None else None)
     setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
     if chosen.shrink is not None:

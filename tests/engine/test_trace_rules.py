@@ -23,6 +23,7 @@ TELLERS = {
     ("replication", "_trace"): (0, "replication.partition.Partition."),
     ("sim/campaign", "_trace"): (0, "replication.partition.Partition."),
     ("quotas", "Trace"): (4, ""),
+    ("zookeeper", "tell"): (0, "zookeeper."),
 }
 
 

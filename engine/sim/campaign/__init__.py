@@ -5,5 +5,5 @@ end.  `members.py` has the members of consumer groups, `tills.py` transactional 
 May import: api, broker, client, client.consumer, cluster, control, coordinators,
 coordinators.classic, coordinators.consumer, coordinators.runtime, coordinators.transactions,
 events, metadata, past, plain, records, replication, sim.clients, sim.history, sim.invariants,
-sim.scripts, sim.world, storage, storage.cleaner, wire.
+sim.scripts, sim.world, storage, storage.cleaner, wire, zookeeper.
 """

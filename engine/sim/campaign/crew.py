@@ -21,7 +21,9 @@ from engine.sim.campaign import members, tills
 from engine.sim.campaign.members import GroupSetup, MemberPlan
 from engine.sim.world.faults import BETWEEN_NODES, Fault, Value, fault
 from engine.sim.world.world import World
+from engine.zookeeper import znodes
 
+AWAIT_ID_S = 6
 PRODUCER, CONSUMER = "producer-1", "consumer-3"
 LINK_KINDS = ("cut", "cut_one_way", "slow")
 MESSAGE_KINDS = ("delay", "drop", "duplicate", "reorder")
@@ -57,6 +59,8 @@ class Crew:
         self, number: int, kind: str, target: str, amount: int, torn: bool, last: NodeId
     ) -> Fault | None:
         """Turns a plan into a fault, with its broker chosen; None if that broker is not running."""
+        if kind == "strand" and target == "controller":
+            return self._choose_late_order(number, amount)
         if kind == "strand":
             return self._choose_strand(number, amount)
         broker = last if target == "same" and last else self._target(number, target)
@@ -123,12 +127,22 @@ class Crew:
             return None
         return fault("strand", a, b, ms=ms, count=1 + number % 3, api=api)
 
+    def _choose_late_order(self, number: int, ms: int) -> Fault | None:
+        """A request of the controller that arrives `ms` later, perhaps when there is another."""
+        sender = self._controller(number, standby=False)
+        brokers = [each for each in self.world.cluster.spec.brokers if each != sender]
+        api = ("UpdateMetadata", "LeaderAndIsr")[number % 2]
+        return fault("strand", sender, brokers[number % len(brokers)], ms=ms, count=1, api=api)
+
     def choose_member(self, plan: MemberPlan) -> Fault | None:
         """A member's fate; None if there is no such process, or already one to be started."""
         there = plan.member in self.world.cluster.nodes
         return fault(plan.kind, plan.member) if there != (plan.kind == "start") else None
 
     def _target(self, number: int, target: str) -> NodeId:
+        if target == "member":
+            members = self.world.cluster.spec.ensemble
+            return members[number % len(members)]
         if target in ("controller", "standby"):
             return self._controller(number, target == "standby")
         if target == "coordinator" and self.world.cluster.controller is not None:
@@ -146,7 +160,8 @@ class Crew:
 
     def _controller(self, number: int, standby: bool) -> int:
         """The active one, or another; without an active one, any."""
-        ids, active = self.world.cluster.spec.controllers, self.world.cluster.controller
+        spec, active = self.world.cluster.spec, self.world.cluster.controller
+        ids = spec.brokers if spec.ensemble else spec.controllers
         if active is None or len(ids) == 1:
             return ids[number % len(ids)]
         others = [each for each in ids if each != active.node_id]
@@ -169,7 +184,8 @@ class Crew:
 
     def _rank(self, node: NodeId) -> int:
         """Requests go to a higher rank: from clients and followers to a leader, then controller."""
-        if node in self.world.cluster.spec.controllers:
+        spec = self.world.cluster.spec
+        if node in (*spec.controllers, *spec.ensemble):
             return 3
         if any(node == partition.leader for partition in self._partitions().values()):
             return 2
@@ -266,6 +282,11 @@ class Crew:
             if cluster.states[node] == PAUSED:
                 self.do(fault("resume", node))
             self._start(node)
+        if cluster.spec.ensemble:
+            # A broker that was started before its former session was over is refused meanwhile.
+            self.world.run(for_s=AWAIT_ID_S)
+            for node in cluster.spec.brokers:
+                self._start(node)
         members.undo_everything(self.world, self.groups, self.topic)
         tills.resume_all(self.world)
 
@@ -278,4 +299,19 @@ class Crew:
         if isinstance(broker, Broker) and broker.lifecycle.leaving:
             self.do(fault("kill", node))
         if node not in self.world.cluster.nodes:
+            self._await_id(node)
             self.do(fault("start", node))
+
+    def _await_id(self, broker: int) -> None:
+        """With ZooKeeper a broker finds its id taken until its former session is over."""
+        cluster = self.world.cluster
+        if not cluster.spec.ensemble or broker in cluster.spec.ensemble:
+            return
+
+        def is_free(world: World) -> bool:
+            there = [cluster.nodes.get(each) for each in cluster.spec.ensemble]
+            known = [each for each in there if each is not None]
+            last = max(known, key=lambda each: each.agreement.applied, default=None)
+            return last is not None and znodes.broker(broker) not in last.tree.nodes
+
+        self.world.run(until=is_free, for_s=AWAIT_ID_S)

@@ -111,6 +111,7 @@ def run(
     world = World(
         setup.seed, setup.brokers, _settings(setup), rule=rule, rewindable=rewindable,
         features=features, controllers=setup.controllers,
+        control_plane="zookeeper" if setup.ensemble else "kraft", ensemble=setup.ensemble or None,
     )  # fmt: skip
     outcome = Outcome(setup)
     crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups, setup.tills)

@@ -52,7 +52,7 @@ DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
 QUORUM_KINDS = (*CONTROLLER, *LINKS, *MESSAGES, "write_back")
 STRANDS = 3
-"""Requests of transactions that arrive late, in a schedule of protocol 2."""
+"""Requests that arrive late: of transactions with protocol 2, of a controller with ZooKeeper."""
 COORDINATOR_SHARE = 0.25
 """Of the faults in a schedule with groups."""
 
@@ -89,6 +89,8 @@ class Setup:
     controllers: int = 1
     snapshots: bool = False
     """Snapshots are written often, and the metadata log behind them is deleted."""
+    ensemble: int = 0
+    """Members of ZooKeeper; 0 is KRaft."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,16 @@ def draw(
     groups: bool = False,
     transactions: bool = False,
     controllers: int = 1,
+    ensemble: int = 0,
 ) -> Schedule:
     """The schedule of a seed; a `light` one has the same faults and fewer records.
 
-    With several controllers, half of the faults are theirs.
+    With several controllers, half of the faults are theirs; with an ensemble, half are its members'
+    and the controller's.
     """
     drawn = _draw(seed, light)
+    if ensemble:
+        return _with_ensemble(drawn, ensemble)
     if controllers > 1:
         drawn = _with_controllers(drawn, controllers)
     if transactions:
@@ -141,6 +147,34 @@ def _with_controllers(drawn: Schedule, controllers: int) -> Schedule:
     snapshots = chance.random() < 0.5
     setup = replace(drawn.setup, controllers=controllers, snapshots=snapshots)
     return replace(drawn, setup=setup, plans=plans)
+
+
+def _with_ensemble(drawn: Schedule, ensemble: int) -> Schedule:
+    """No disk loses what it held: in this plane the last in-sync replica leads, lossy or not."""
+    chance = Random(f"ensemble/{drawn.setup.seed}")
+    plans = tuple(
+        replace(
+            plan,
+            kind="kill" if plan.kind in (*DAMAGING, "fill_disk") else plan.kind,
+            target=chance.choice(("controller", "member", plan.target, plan.target)),
+        )
+        for plan in drawn.plans
+    )
+    end_ms = max(2_000, *(plan.at_ms for plan in plans))
+    plans += tuple(
+        Plan(chance.randint(1_500, end_ms), kind, target, chance.randint(2_000, 8_000))
+        for kind, target in (
+            ("pause", "controller"), ("isolate", "controller"), ("kill", "controller"),
+            ("kill", "member"), ("isolate", "member"),
+        )
+    )  # fmt: skip
+    plans += tuple(
+        Plan(
+            chance.randint(1_200, end_ms), "strand", "controller", 0, chance.choice((2_000, 6_000))
+        )
+        for _ in range(STRANDS)
+    )
+    return replace(drawn, setup=replace(drawn.setup, ensemble=ensemble), plans=plans)
 
 
 def _with_tills(drawn: Schedule, light: bool) -> Schedule:

@@ -68,6 +68,7 @@ def write(timed: Timed, about: str, violation: str) -> str:
     mutant = f" mutant={timed.mutant}" if timed.mutant else ""
     several = f" controllers={setup.controllers}" if setup.controllers > 1 else ""
     several += " snapshots=1" if setup.snapshots else ""
+    several += f" ensemble={setup.ensemble}" if setup.ensemble else ""
     whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
@@ -117,12 +118,12 @@ class _Reading:
         options = command.options
         match command.verb:
             case "cluster":
-                self._expect(
-                    command, "cluster", (), "brokers", "controllers", "snapshots", "seed", "mutant"
-                )
+                names = ("brokers", "controllers", "ensemble", "snapshots", "seed", "mutant")
+                self._expect(command, "cluster", (), *names)
                 self.setup = replace(
                     self.setup,
                     controllers=_number(options, "controllers", 1),
+                    ensemble=_number(options, "ensemble", 1) if "ensemble" in options else 0,
                     snapshots=_flag(options, "snapshots"),
                 )
                 if self.setup.brokers < 1:
@@ -131,8 +132,8 @@ class _Reading:
                     known = ", ".join(MUTANTS)
                     raise ValueError(f"there is no mutant {options['mutant']}; there are {known}")
             case "create":
-                names = ("partitions", "replication", "min.insync.replicas")
-                self._expect(command, "create", (TOPIC,), *names)
+                self._expect(command, "create", (TOPIC,), "partitions", "replication",
+                             "min.insync.replicas")  # fmt: skip
                 if _number(options, "replication", _replicas(self.setup)) != _replicas(self.setup):
                     raise ValueError(f"here replication is {_replicas(self.setup)}")
                 partitions = _number(options, "partitions", 1)

@@ -39,8 +39,8 @@ compares their bytes ends there, and compaction.py judges each pass instead.
 
 appended.py judges what a log takes in; promises.py judges what was promised, and where logs may
 start.  stable.py judges what such readers rely on, and quorum.py the controllers, if there are
-several.  groups.py judges consumer groups, and transactions.py what coordinators of transactions
-decide, where a campaign asks for it.
+several; zookeeper.py judges the historic control plane.  groups.py judges consumer groups, and
+transactions.py what coordinators of transactions decide, where a campaign asks for it.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ from engine.sim.invariants.groups import GroupInvariants
 from engine.sim.invariants.ledger import Ledger
 from engine.sim.invariants.quorum import QuorumInvariants
 from engine.sim.invariants.transactions import TransactionInvariants
+from engine.sim.invariants.zookeeper import ZooKeeperInvariants
 
 NOTED = frozenset(
     ("append", "truncate", "recovered", "deleted", "leader", "leader_epoch", "high_watermark",
@@ -91,13 +92,16 @@ class Invariants:
         several = len(cluster.spec.controllers) > 1
         self.quorum = QuorumInvariants(cluster) if several else None
         """What must hold among the controllers, if there are several."""
+        self.zookeeper = ZooKeeperInvariants(cluster) if cluster.spec.ensemble else None
+        """What must hold on the historic control plane."""
 
     # -- driving
 
     def after_event(self) -> None:
         """Looks at the trace lines since the last call, and at what they touched."""
-        if self.quorum is not None:
-            self.quorum.after_event()
+        for plane in (self.quorum, self.zookeeper):
+            if plane is not None:
+                plane.after_event()
         fresh = self.cluster.trace_count - self.seen
         if not fresh:
             return
@@ -143,6 +147,10 @@ class Invariants:
                     for known in (books.chains, books.bounds, books.epochs, books.indexed):
                         known.pop(node, None)
                     books.reread[node] = None
+                    if self.cluster.spec.ensemble:
+                        # Without a controller that sees it, a leader that restarts leads on in
+                        # its epoch, from the high watermark of its checkpoint.
+                        books.received.clear()
 
     def _heard(self, books: Books, client: NodeId, line: Trace) -> None:
         fields = dict(line.fields)
@@ -341,7 +349,9 @@ class Invariants:
         if moved and image.leader >= 0:
             if image.leader not in image.isr:
                 raise Violation(f"control: {books.name} is led by {image.leader}, not in the ISR")
-            controller = self.cluster.controller
+            # ZooKeeper's controller decides in steps: it knows that a broker is gone before it
+            # has written who leads in its place.
+            controller = None if self.cluster.spec.ensemble else self.cluster.controller
             if controller is not None and controller.image.brokers[image.leader].fenced:
                 raise Violation(f"control: {books.name} is led by {image.leader}, which is fenced")
         if image.elr and any(broker in image.elr for broker in image.isr):

@@ -2,5 +2,5 @@
 
 Start with `world.py`, what a user calls, then `run.py`, what happens inside.
 May import: cluster, events, metadata, past, plain, records, replication, sim.clients,
-sim.invariants, storage, wire.
+sim.invariants, storage, wire, zookeeper.
 """

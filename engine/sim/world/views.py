@@ -14,13 +14,16 @@ from engine.events import Trace
 from engine.metadata.image import MetadataImage, PartitionImage
 from engine.replication.partition import Partition
 from engine.sim.world.run import EPOCH_US
+from engine.zookeeper.tree import Znode
 
 
 def image(cluster: Cluster) -> MetadataImage:
     """The controller's metadata image; while it is away, that of the best-informed broker."""
     found = newest_image(cluster)
     if found is None:
-        raise ValueError("No node is running; world.start(100) starts the controller.")
+        first = cluster.spec.nodes[0]
+        name = "a member of the ensemble" if cluster.spec.ensemble else "the controller"
+        raise ValueError(f"No node is running; world.start({first}) starts {name}.")
     return found
 
 
@@ -71,6 +74,17 @@ def is_served(cluster: Cluster, topic: str) -> bool:
     return True
 
 
+def znodes(cluster: Cluster, below: str = "/") -> dict[str, Znode]:
+    """ZooKeeper's znodes by path, as the member that has carried out most has them."""
+    if not cluster.spec.ensemble:
+        raise ValueError("This cluster has no ZooKeeper; make one with control_plane='zookeeper'.")
+    members = [cluster.nodes[each] for each in cluster.spec.ensemble if each in cluster.nodes]
+    if not members:
+        raise ValueError("No member of the ensemble is running; world.start(1) starts one.")
+    tree = max(members, key=lambda each: each.agreement.applied).tree
+    return {path: tree.nodes[path] for path in sorted(tree.nodes) if path.startswith(below)}
+
+
 def trace_line(entry: tuple[int, NodeId, Trace]) -> str:
     """One line of the trace as text: seconds, node, what happened, why."""
     at, node, line = entry
@@ -85,6 +99,8 @@ def _running(cluster: Cluster, node: int) -> Any:
         known = ", ".join(map(str, cluster.disks))
         raise ValueError(f"There is no node {node}; there are {known}.")
     name = f"Broker {node}"
-    if node in cluster.spec.controllers:
+    if node in cluster.spec.ensemble:
+        name = f"Member {node}"
+    elif node in cluster.spec.controllers:
         name = "The controller" if len(cluster.spec.controllers) == 1 else f"Controller {node}"
     raise ValueError(f"{name} is not running; world.start({node}) starts it.")

@@ -24,9 +24,10 @@ is added again under the same name (`world.client(name)`).  A `run(until=...)` i
 step; it leaves nothing behind.  Change a world through its methods only: what is not on the
 tape is not replayed.  How it all works is in run.py.
 
-Invariants are checked after every event unless `checked=False`.  With `encoded`, messages
-travel as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no
-checkpoints and runs faster.
+Invariants are checked after every event unless `checked=False`.  With `encoded`, messages travel
+as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no checkpoints and
+runs faster.  `control_plane="zookeeper"` is the one that Kafka had before KRaft, with an ensemble
+of so many members, 3 if nothing is said (engine/zookeeper).
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ from engine.storage.memory_disk import MemoryDisk
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import Answer, response_class
 from engine.wire.structures import Message, RequestMessage
+from engine.zookeeper.tree import Znode
 
 FIRST_CONTROLLER, FIRST_BROKER = 100, 101
-"""Controllers are 100, 200, 300; brokers 101, 102, 103."""
+"""Controllers are 100, 200, 300; brokers 101, 102, 103; members of an ensemble 1, 2, 3."""
 SETTINGS: Mapping[str, Any] = {
     "replica.lag.time.max.ms": 2_000,
     "broker.session.timeout.ms": 1_500,
@@ -72,6 +74,13 @@ SETTINGS: Mapping[str, Any] = {
     "auto.create.topics.enable": False,
     "offsets.topic.num.partitions": 1,
 }
+HISTORIC: Mapping[str, Any] = {
+    "zookeeper.session.timeout.ms": 3_000,
+    "tickTime": 500,
+    "syncLimit": 10,
+    "maxSessionTimeout": 40_000,
+}
+"""In a world with ZooKeeper, besides; as with a real one (kit/clusters/zookeeper_plan.py)."""
 CLIENTS = ("producer-", "consumer-")
 Client = TypeVar("Client")
 
@@ -92,6 +101,8 @@ class World:
         before: Sequence[str] = (),
         features: Mapping[str, int] | None = None,
         controllers: int = 1,
+        control_plane: str = "kraft",
+        ensemble: int | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
@@ -102,10 +113,14 @@ class World:
         self.seed = seed
         chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
+        members = _members(control_plane, ensemble, controllers, encoded)
         spec = ClusterSpec(
             brokers=ids,
-            controllers=tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100)),
-            settings={**SETTINGS, **(settings or {})},
+            controllers=()
+            if members
+            else tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100)),
+            ensemble=members,
+            settings={**SETTINGS, **(HISTORIC if members else {}), **(settings or {})},
             racks=racks or {},
             seed=seed,
             rule=rule,
@@ -419,6 +434,10 @@ class World:
         """A node that was added."""
         return views.client(self.cluster, name)
 
+    def znodes(self, below: str = "/") -> dict[str, Znode]:
+        """With ZooKeeper: its znodes by path."""
+        return views.znodes(self.cluster, below)
+
     def is_fenced(self, broker: int) -> bool:
         known = self.image().brokers.get(broker)
         return known is None or known.fenced
@@ -427,3 +446,23 @@ class World:
         """The trace as text: seconds, node, what happened, why."""
         lines = self.cluster.trace
         return [views.trace_line(each) for each in lines if not kinds or each[2].kind in kinds]
+
+
+def _members(
+    control_plane: str, ensemble: int | None, controllers: int, encoded: bool
+) -> tuple[int, ...]:
+    """ZooKeeper's, none with KRaft; ValueError, with the remedy, for what does not fit."""
+    if control_plane not in ("kraft", "zookeeper"):
+        raise ValueError(f"no control plane {control_plane!r}; there are kraft and zookeeper.")
+    if control_plane == "kraft":
+        if ensemble is not None:
+            raise ValueError("An ensemble is ZooKeeper's: say control_plane='zookeeper' as well.")
+        return ()
+    size = 3 if ensemble is None else ensemble
+    if not 1 <= size <= 99:
+        raise ValueError(f"An ensemble has 1 to 99 members, not {size}; 3 and 5 are usual.")
+    if controllers != 1:
+        raise ValueError("With ZooKeeper a broker is the controller; leave out controllers=.")
+    if encoded:
+        raise ValueError("ZooKeeper's messages have no bytes here; leave out encoded=.")
+    return tuple(range(1, size + 1))
