@@ -11,6 +11,7 @@ import pytest
 from engine.events import Outbox
 from engine.metadata.records import METADATA_DIRECTORY, encode_batch
 from engine.quorum.raft_log import RaftLog
+from engine.settings import Settings
 from engine.storage.real_disk import RealDisk
 from engine.wire import messages as m
 from kit.film.source import Frame
@@ -158,7 +159,7 @@ def test_the_file_of_a_controller_says_what_it_remembers(tmp_path: Path) -> None
 
 def test_a_log_on_disk_is_read_on_and_again_after_a_cut(tmp_path: Path) -> None:
     disk = RealDisk(tmp_path)
-    log = RaftLog(disk, Outbox(), 0)
+    log = RaftLog(disk, Settings(), Outbox(), 0)
     files = LogFiles(tmp_path, MetadataWords())
 
     def write(epoch: int, *names: str) -> None:
