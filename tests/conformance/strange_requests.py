@@ -99,7 +99,8 @@ def _serve(pipe: Pipe, without: str) -> None:
             defects.settled = lambda now, node, event: server.cluster.kill(node.node_id) or []
         server.start()
         assert await server.wait(server.is_ready, 30)
-        pipe.send({broker: each.port for broker, each in server.listeners.items()})
+        brokers = server.cluster.spec.brokers
+        pipe.send({broker: server.listeners[broker].port for broker in brokers})
         await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
         pipe.send((sorted(server.cluster.nodes), dict(_met)))
         server.close()

@@ -45,6 +45,7 @@ class FakeBroker:
         self.metadata = MetadataImage(offset=42)
         self.outbox = Outbox()
         self.lifecycle = SimpleNamespace(cluster_id="cluster-1")
+        self.plane = None
         self.replicas = FakeReplicas()
         self.forwarded: list[Request] = []
         self.refused: Any = None
