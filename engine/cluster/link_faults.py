@@ -15,7 +15,6 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
 from engine.cluster.network import DELAY, DROP, DUPLICATE, REORDER, STRAND, Trouble, Way
 from engine.wire import messages
-from engine.zookeeper.messages import HISTORIC_APIS
 
 
 def cut(cluster: Cluster, a: NodeId, b: NodeId) -> None:
@@ -83,7 +82,11 @@ def reorder(cluster: Cluster, a: NodeId, b: NodeId, ms: int, count: int, api: st
 
 def _add_trouble(cluster: Cluster, way: Way, trouble: Trouble, api: str) -> None:
     if api:
-        trouble.api_key = HISTORIC_APIS.get(api) or getattr(messages, f"{api}Request").API_KEY
+        if cluster.spec.ensemble:
+            from engine.zookeeper.messages import HISTORIC_APIS
+
+            trouble.api_key = HISTORIC_APIS.get(api, 0)
+        trouble.api_key = trouble.api_key or getattr(messages, f"{api}Request").API_KEY
     cluster.network.troubles.setdefault(way, []).append(trouble)
 
 
