@@ -60,7 +60,7 @@ function watchRows({ model, el }, look) {
 
   const draw = () => {
     if (!view.width || !model.get("scene").rows) return;
-    const { mode } = geometry(model.get("scene").offsets, view.width);
+    const { mode } = geometry(model.get("scene").offsets, view.width, { wide: look.wide });
     root.className = `film-panel ${look.kind} ${mode} ${model.get("position") === NOW ? "" : "past"}`;
     const list = root.querySelector("aside"); // follows the newest line, unless it was scrolled back
     const following = !list || list.scrollHeight - list.scrollTop - list.clientHeight < 30;

@@ -32,6 +32,6 @@ function quorumLive(model, view) {
   ];
 }
 
-const render = (widget) => watchRows(widget, { kind: "cluster-panel quorum-panel", name: "Quorum panel", picture: quorumLive });
+const render = (widget) => watchRows(widget, { kind: "cluster-panel quorum-panel", name: "Quorum panel", picture: quorumLive, wide: QUORUM.wide });
 
 export default { render };

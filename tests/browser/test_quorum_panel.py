@@ -109,6 +109,12 @@ def test_a_real_controller_is_killed_and_started(lab: Any) -> None:
         # An election in which two stand at one moment takes another epoch.
         opened = re.compile(r"leader change: \d+, epoch [2-9]")
         expect(panel.locator(".entry .words", has_text=opened)).to_be_visible()
+        for width in range(900, 1200, 25):  # the newest record is never under the trace
+            notebook.page.set_viewport_size({"width": width, "height": 1000})
+            expect(panel).to_have_class(re.compile("wide|mid|narrow"))
+            assert panel.evaluate(PARTS_OUTSIDE) == []
+            assert panel.evaluate("p => p.querySelector('.rows').scrollWidth <= "
+                                  "p.querySelector('.rows').clientWidth + 1")  # fmt: skip
         row(panel, former).locator('[data-action="start"]').click()
         expect(row(panel, former).locator(".role")).to_have_text("follower")
         panel.focus()
