@@ -48,7 +48,7 @@ def snapshot(cluster: Cluster, values: bool = False, tail: int = 12) -> Plain:
 
 def _state(cluster: Cluster, values: bool, tail: int) -> Plain:
     active, image = cluster.controller, newest_image(cluster)
-    controller_id = cluster.spec.controller if active is None else active.node_id
+    controller_id = _controller_id(cluster) if active is None else active.node_id
     return {
         "time_us": cluster.now,
         "controller": {
@@ -69,6 +69,12 @@ def _state(cluster: Cluster, values: bool, tail: int) -> Plain:
         "groups": _groups(cluster),
         "transactions": _transactions(cluster),
     }
+
+
+def _controller_id(cluster: Cluster) -> int:
+    """While none is active: the only controller there is; -1 where several could be."""
+    known = cluster.spec.controllers
+    return known[0] if len(known) == 1 else -1
 
 
 def newest_image(cluster: Cluster) -> MetadataImage | None:

@@ -147,11 +147,10 @@ def _active(nodes: Mapping[int, Node], quorum: Any) -> dict[str, Any]:
             "metadata_offset": quorum.high_watermark,
         }
     controllers = [node for node in nodes.values() if node.is_controller]
-    running = [node for node in controllers if node.state == "running"]
-    first = next(iter(running or controllers), None)
+    only = controllers[0] if len(controllers) == 1 else None
     return {
-        "id": first.id if first else -1,
-        "state": first.state if first else "running",
+        "id": only.id if only else -1,
+        "state": only.state if only else "stopped",
         "epoch": -1,
         "metadata_offset": -1,
     }

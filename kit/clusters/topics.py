@@ -95,12 +95,15 @@ class Topics:
             ],
         )
         request = m.CreateTopicsRequest([topic], timeout_ms=10_000)
-        result = self._administer(request, lambda answer: answer.topics[0])
-        if result.error_code:
+        result, attempts = self._administer(request, lambda answer: answer.topics[0])
+        made = bytes(result.topic_id)
+        if result.error_code == Errors.TOPIC_ALREADY_EXISTS and attempts > 1:
+            made = self._id_of(name) or made  # an attempt that was not answered in time made it
+        elif result.error_code:
             raise ClusterError(_refusal(f"create topic {name}", result))
-        OwnTopics(self.cluster_id()).add(uuids.to_text(result.topic_id))
+        OwnTopics(self.cluster_id()).add(uuids.to_text(made))
         wanted = len(placed) or partitions
-        self._await(lambda seen: _is_complete(seen, result.topic_id, wanted), name, "created")
+        self._await(lambda seen: _is_complete(seen, made, wanted), name, "created")
 
     def delete(self, name: str) -> None:
         """Deletes the kit's own topic `name` if there is one; waits for all brokers."""
@@ -114,7 +117,7 @@ class Topics:
             )
         state = m.DeleteTopicsRequest.DeleteTopicState(None, topic_id)
         request = m.DeleteTopicsRequest([state], timeout_ms=10_000)
-        result = self._administer(request, lambda answer: answer.responses[0])
+        result, _ = self._administer(request, lambda answer: answer.responses[0])
         if result.error_code not in (0, Errors.UNKNOWN_TOPIC_ID):
             raise ClusterError(_refusal(f"delete topic {name}", result))
         self._await(lambda seen: seen is None or seen.topic_id != topic_id, name, "deleted")
@@ -145,20 +148,20 @@ class Topics:
             raise ClusterError(f"Topic {name}: {Errors(found.error_code).name}.")
         return found
 
-    def _administer(self, request: Any, result_of: Callable[[Any], Any]) -> Any:
-        """Sends an admin request again while its result is a retriable error.
+    def _administer(self, request: Any, result_of: Callable[[Any], Any]) -> tuple[Any, int]:
+        """Sends an admin request again while its result is a retriable error; counts attempts.
 
         To another broker each time: one with ZooKeeper does not forward it to the controller.
         """
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S
-        for turn in itertools.count():
+        for attempts in itertools.count(1):
             addresses = deque(self._addresses())
-            addresses.rotate(-turn)
+            addresses.rotate(1 - attempts)
             result = result_of(self._connections.ask_first(addresses, request))
             if not _passes(result) or time.monotonic() > deadline:
                 break
             time.sleep(POLL_S)
-        return result
+        return result, attempts
 
     def _await(self, condition: Callable[[Any | None], bool], name: str, what: str) -> None:
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S

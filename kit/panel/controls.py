@@ -66,7 +66,7 @@ def links(refusals: Mapping[str, str], snapshot: Snapshot, node: int) -> tuple[C
     controllers = sorted(snapshot.get("controllers", {}))
     if len(controllers) < 2:
         controller = (snapshot.get("controller") or {}).get("id")
-        controllers = [] if controller is None else [controller]
+        controllers = [] if controller in (None, -1) else [controller]
     cut = refusals.get("cut", "")
     choices = [
         Choice("cut", other, f"from {other}", cut or _refusal(other in already, node, other))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
+from engine.wire import messages as m
 from kit.clusters import engine, local
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.probes.raw_client import RawClient
 from tests.conformance.kafka_tools import KafkaTools
 from tests.real_clusters import require_local_kafka
 
 pytestmark = [pytest.mark.real, pytest.mark.full, pytest.mark.heavy]
 
+CONTROLLER_IDS = (100, 200, 300)
 SERVERS, CONTROLLERS = "--bootstrap-server", "--bootstrap-controller"
 QUESTIONS = {
     "quorum status": ("metadata-quorum", "describe", "--status"),
@@ -65,17 +69,40 @@ def test_they_print_the_same(
     assert len(printed["engine"]) > 0
 
 
+def addresses(cluster: KafkaCluster) -> list[tuple[str, int]]:
+    parts = (each.rsplit(":", 1) for each in cluster.bootstrap_controllers.split(","))
+    return [(host, int(port)) for host, port in parts]
+
+
+def leader_known_to(address: tuple[str, int]) -> int:
+    """The active controller by what the one at this address says; -1 if it knows none."""
+    with closing(RawClient.at(address, "admin")) as client:
+        request = m.DescribeClusterRequest(endpoint_type=2)
+        return int(client.ask(request, request.LATEST).controller_id)
+
+
 def test_the_tool_finds_the_next_leader(
     clusters: dict[str, KafkaCluster], tools: KafkaTools
 ) -> None:
-    """It asks any controller that is left."""
+    """It asks any controller that is left.
+
+    One that knows no leader yet answers -1: Kafka's admin client then waits until it gives up.
+    """
     for cluster in clusters.values():
         former = cluster.snapshot()["controller"]["id"]
         cluster.kill(former)
-        cluster.wait_until(lambda c, f=former: c.snapshot()["controller"]["id"] not in (f, -1), 60)
+        left = [
+            address
+            for each, address in zip(CONTROLLER_IDS, addresses(cluster), strict=True)
+            if each != former
+        ]
+        cluster.wait_until(
+            lambda _, left=left, former=former: not {-1, former} & {*map(leader_known_to, left)},
+            60,
+        )
         there = cluster.bootstrap_controllers
         text = tools.run(there, "metadata-quorum", "describe", "--status", at=CONTROLLERS)
         leader = re.search(r"LeaderId:\s+(\d+)", text)
         assert leader is not None
-        assert int(leader[1]) != former
+        assert int(leader[1]) in {leader_known_to(each) for each in left}
         cluster.start(former)

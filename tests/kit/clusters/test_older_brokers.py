@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from engine.wire import messages as m
+from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.clusters import older_brokers, topics
 from kit.clusters.connections import NotSpoken
 from kit.clusters.interface import ClusterError
-from kit.clusters.topics import Topics
+from kit.clusters.topics import OwnTopics, Topics
 
 HERE = [("127.0.0.1", 101), ("127.0.0.1", 102), ("127.0.0.1", 103)]
 Answer = m.MetadataResponse
@@ -88,3 +89,11 @@ def test_a_deletion_that_is_under_way_is_waited_for_and_a_topic_of_others_is_not
     older = Older((taken, "Topic 'orders' already exists."))
     with pytest.raises(ClusterError, match="TOPIC_ALREADY_EXISTS"):
         Topics(older, lambda: HERE).create("orders", 1, 2, None, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("nothing_of_ours")
+def test_a_topic_that_an_unanswered_attempt_made_is_ours() -> None:
+    older = Older((Errors.REQUEST_TIMED_OUT, ""), (Errors.TOPIC_ALREADY_EXISTS, "It exists."))
+    OwnTopics("id").forget()
+    Topics(older, lambda: HERE).create("orders", 1, 2, None, None)  # type: ignore[arg-type]
+    assert OwnTopics("id").ids() == {uuids.to_text(b"1" * 16)}
