@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -81,6 +82,11 @@ def leader_known_to(address: tuple[str, int]) -> int:
         return int(client.ask(request, request.LATEST).controller_id)
 
 
+def agree(left: list[tuple[str, int]], former: int, _: object) -> bool:
+    """Whether all of them know a leader, and another one than before."""
+    return not {-1, former} & {*map(leader_known_to, left)}
+
+
 def test_the_tool_finds_the_next_leader(
     clusters: dict[str, KafkaCluster], tools: KafkaTools
 ) -> None:
@@ -96,10 +102,7 @@ def test_the_tool_finds_the_next_leader(
             for each, address in zip(CONTROLLER_IDS, addresses(cluster), strict=True)
             if each != former
         ]
-        cluster.wait_until(
-            lambda _, left=left, former=former: not {-1, former} & {*map(leader_known_to, left)},
-            60,
-        )
+        cluster.wait_until(functools.partial(agree, left, former), 60)
         there = cluster.bootstrap_controllers
         text = tools.run(there, "metadata-quorum", "describe", "--status", at=CONTROLLERS)
         leader = re.search(r"LeaderId:\s+(\d+)", text)
