@@ -25,10 +25,10 @@ from kit.exercises.ask import announce
 from kit.exercises.doorway import check, hint, predict, progress, quiz, reset, verdict
 
 __all__ = [
-    "both", "broker_log", "check", "crash_evidence", "crash_test", "describe", "docker", "doctor",
-    "engine", "group_panel", "hint", "local", "measured", "mend", "panel", "predict", "progress",
-    "quiz", "quorum", "real", "real_absence", "remote", "reset", "segments", "show", "term",
-    "tool", "transactions", "verdict", "world", "zookeeper",
+    "both", "broker_log", "check", "columns", "crash_evidence", "crash_test", "describe", "docker",
+    "doctor", "engine", "group_panel", "hint", "local", "measured", "mend", "panel", "predict",
+    "progress", "quiz", "quorum", "real", "real_absence", "remote", "reset", "segments", "show",
+    "term", "tool", "transactions", "verdict", "world", "zookeeper",
 ]  # fmt: skip
 
 REAL_VARIABLE = "KAFKALAB_REAL"
@@ -206,6 +206,24 @@ def both(scenario: Scenario) -> Comparison:
         here = engine() if there is not None else engine(settings=BRISK)
         at.watch(here, *([there] if there is not None else []))
         return comparison.run(scenario, here, there, real_absence())
+
+
+def columns(scenario: Callable[[Any], Any], *, real: bool = True) -> Any:
+    """One control-plane fault in four columns: the engine's and a real KRaft, and ZooKeeper's.
+
+    A scenario takes a side (kit/columns/side.py): `side.active()`, `side.kill(node)`,
+    `side.wait(condition, what)`, `side.create_topic(name)`, `side.note(row, value)`.  All columns
+    have the same rows: which controller, in which epoch, after how long, and what a writer saw
+    meanwhile.  Real clusters of three controllers and of three ZooKeeper members are started for
+    it, one after the other, and ended.  `real=False` shows the engine alone, in virtual time.
+    """
+    from kit.columns import columns as four
+
+    chosen = os.environ.get(REAL_VARIABLE, "")
+    absence = "" if chosen in ("", "local") else (
+        f"{REAL_VARIABLE}={chosen}, and real columns are local processes: unset it, or set local."
+    )  # fmt: skip
+    return four.run(scenario, real, absence)
 
 
 def crash_test(loop: Any, cluster: Cluster, *, promise: str = "at least once",

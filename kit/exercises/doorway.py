@@ -17,6 +17,7 @@ from kit.both.comparison import Comparison
 from kit.both.outcomes import Measured, rows
 from kit.clusters.explain import code_name
 from kit.clusters.interface import ClusterError
+from kit.columns.outcome import Outcome
 from kit.exercises import cards, plain, progress_file
 from kit.exercises.ask import JudgeFailed, ask, one_judge
 from kit.tables import Table
@@ -57,7 +58,8 @@ def verdict(exercise_id: str, seen: Any) -> cards.Card:
     """What a run says of a prediction.  `seen` is what the run observed.
 
     `seen` is a mapping from the name of each observation to a number, a text or a list, or the
-    outcome of `lab.both`: then the prediction is settled on each side.  A prediction is about the
+    outcome of `lab.both` or `lab.columns`: then the prediction is settled on each side, or column.
+    For one about several columns give `outcome.plain`.  A prediction is about the
     run that settles it first.  A later run, with other values perhaps, shows what it saw and is
     neither right nor wrong, until the prediction is recorded again.
     """
@@ -133,10 +135,16 @@ def sides_of(seen: Any) -> dict[str, dict[str, Any]]:
     """Observations by side.  Raises TypeError for one that has no plain form."""
     if isinstance(seen, Comparison):
         sides = {"the engine": seen.engine} | ({"Kafka": seen.real} if seen.real else {})
+    elif isinstance(seen, Outcome) and seen.seen:
+        sides = seen.seen
     elif isinstance(seen, Mapping):
         sides = {"": dict(seen)}
+    elif isinstance(seen, Outcome):
+        raise TypeError(f"There is nothing to judge. {seen.verdict}")
     else:
-        raise TypeError("lab.verdict takes a mapping of observations, or what lab.both returned.")
+        raise TypeError(
+            "lab.verdict takes a mapping of observations, or what lab.both or lab.columns returned."
+        )
     return {side: _numbers(rows(found)) for side, found in sides.items()}
 
 

@@ -7,14 +7,15 @@
 
 A thread of its own sends one small record every few milliseconds through confluent-kafka
 with acks=all and idempotence (other `acks` do without), and keeps each acknowledgement with
-its time, and the records whose delivery failed.  Nothing is printed.  `close` flushes: a
-record that is not acknowledged by then never will be.
+its time, and the records whose delivery failed.  `settings` are more of the client's.  Nothing
+is printed.  `close` flushes: a record that is not acknowledged by then never will be.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import Producer
@@ -48,8 +49,9 @@ class BackgroundLoad:
     """Sends A, B, … Z, AA, AB, … to partition 0 of a topic until it is closed."""
 
     def __init__(
-        self, cluster: Cluster, topic: str, period_s: float = 0.004, acks: str = "all"
-    ) -> None:
+        self, cluster: Cluster, topic: str, period_s: float = 0.004, acks: str = "all",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.acknowledged: dict[str, int] = {}
         self.failed: dict[str, str] = {}
         self.moments: list[float] = []
@@ -59,7 +61,8 @@ class BackgroundLoad:
         self._topic = topic
         self._period_s = period_s
         chosen = {"acks": acks, "enable.idempotence": acks == "all"}
-        self._producer = Producer({"bootstrap.servers": cluster.bootstrap, **SAFE, **chosen})
+        where = {"bootstrap.servers": cluster.bootstrap}
+        self._producer = Producer({**where, **SAFE, **chosen, **(settings or {})})
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self._thread.start()
