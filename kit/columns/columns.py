@@ -5,15 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from engine.settings import Settings
 from kit.both import waiting
+from kit.both.outcomes import INSIDE
 from kit.clusters import local, settings_table, zookeeper, zookeeper_plan
 from kit.clusters.interface import ClusterError
 from kit.columns.live import LiveStage
 from kit.columns.outcome import DESIGNS, Column, Outcome
+from kit.columns.scenarios import DECLARED
 from kit.columns.side import Side
 from kit.columns.stage import KRAFT, Stage
 from kit.columns.virtual import VirtualStage
@@ -54,7 +57,20 @@ def run(scenario: Scenario, real: bool = True, absence: str = "") -> Outcome:
         for kind in ("engine", "real")
         if (kind, design) in found
     ]
-    return Outcome(getattr(scenario, "__name__", "scenario"), tuple(columns), _notes(real))
+    name = getattr(scenario, "__name__", "scenario")
+    outcome = Outcome(name, tuple(columns), _notes(real))
+    return replace(outcome, notes=(*declared(outcome).values(), *outcome.notes))
+
+
+def declared(outcome: Outcome) -> dict[str, str]:
+    """The rows, as `KRaft › created`, in which the two of a design differ, and why they may."""
+    return {
+        row: f"≠ {row}: {known.why}"
+        for design, found in outcome.differences.items()
+        for row in (f"{design}{INSIDE}{what}" for what in found)
+        for known in DECLARED
+        if known.scenario == outcome.scenario and known.what == row
+    }
 
 
 def _check(scenario: Scenario) -> None:
@@ -96,11 +112,7 @@ def _note(side: Side, returned: Any) -> None:
 def _live(design: str, at: waiting.Waiting) -> Stage:
     cluster = local.start(controllers=SIZE) if design == KRAFT else zookeeper.start(ensemble=SIZE)
     at.watch(cluster)
-    try:
-        return LiveStage(cluster)
-    except BaseException:
-        cluster.close()
-        raise
+    return LiveStage(cluster)
 
 
 def _notes(real: bool) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from engine.quorum import election_state
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters import java_management, older_brokers
-from kit.clusters.connections import Connections, Unreachable
+from kit.clusters.connections import Address, Connections, Unreachable
 from kit.clusters.interface import ClusterError
 from kit.clusters.java_processes import JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -32,8 +32,10 @@ from kit.columns.stage import (
     PERIOD_S,
     TOPIC,
     TRY_AGAIN,
+    WARM,
     ZOOKEEPER,
     Election,
+    Led,
     Written,
     longest_pause_s,
 )
@@ -42,7 +44,6 @@ from kit.probes.background_load import BackgroundLoad
 
 LOOK_S = 0.02
 POLL_S = 0.05
-START_S = 60.0
 NONE_ACTIVE = (-1, -1)
 _ACTIVE = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
 
@@ -57,14 +58,13 @@ class LiveStage:
         self.brokers = cluster.brokers
         self.metadata_nodes = [n.id for n in cluster.provider.nodes().values() if n.is_controller]
         self.controllers = self.metadata_nodes if self.design == KRAFT else self.brokers
-        self.elections: list[Election] = []
+        self.elections = [Election(self.now(), *NONE_ACTIVE)]
         self._connections = Connections(ANSWER_S)
         self._load: BackgroundLoad | None = None
         self._load_began = 0.0
         self._over = threading.Event()
         self._watch = threading.Thread(target=self._look, name="elections", daemon=True)
         self._watch.start()
-        self.advance(lambda: self.elections and self.elections[-1].active >= 0, START_S)
 
     def now(self) -> float:
         return time.monotonic()
@@ -84,7 +84,7 @@ class LiveStage:
             time.sleep(min(POLL_S, left_s))
 
     def _look(self) -> None:
-        last = (0, 0)
+        last = NONE_ACTIVE
         while not self._over.wait(LOOK_S):
             try:
                 found = self._elected()
@@ -130,13 +130,25 @@ class LiveStage:
             asked += 1
             time.sleep(PERIOD_S)
 
-    def partition(self, topic: str) -> tuple[int, list[int]]:
+    def partition(self, topic: str) -> Led:
+        """By the newest leader epoch: a broker that was away does not know yet what it missed."""
         addresses = order_of_trust(self._provider.nodes(), self._provider.links())
-        for each in described(self._connections, addresses):
-            if each.name == topic:
-                first = min(each.partitions, key=lambda p: p.partition_index)
-                return first.leader_id, sorted(first.isr_nodes)
-        return -1, []
+        answers = [self._described_by(each) for each in addresses]
+        found = [
+            Led(first.leader_id, first.leader_epoch, tuple(sorted(first.isr_nodes)))
+            for answer in answers
+            for each in answer
+            if each.name == topic
+            for first in each.partitions
+            if first.partition_index == 0
+        ]
+        return max(found, key=lambda led: led.epoch, default=Led())
+
+    def _described_by(self, address: Address) -> list[Any]:
+        try:
+            return described(self._connections, [address])
+        except Unreachable:
+            return []
 
     def in_service(self, broker: int) -> bool:
         """As the other brokers know it."""
@@ -158,7 +170,11 @@ class LiveStage:
         self._load_began = time.monotonic()
         patience = {"socket.timeout.ms": round(ANSWER_S * 1000)}
         self._load = BackgroundLoad(self.cluster, TOPIC, PERIOD_S, settings=patience)
-        self._load.wait_for(5)
+        self._load.wait_for(WARM)
+
+    def acknowledged(self) -> int:
+        assert self._load is not None
+        return len(self._load.acknowledged)
 
     def written(self) -> Written:
         assert self._load is not None

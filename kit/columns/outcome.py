@@ -96,20 +96,28 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """One sentence about the records, and one about each missing column."""
+        return " ".join(self._sentences)
+
+    @property
+    def _sentences(self) -> list[str]:
         lost = [name for name, found in self.seen.items() if found[LOST] is not True]
         if lost:
             said = f"Not every acknowledged record was read back in: {', '.join(lost)}."
         else:
             said = "Every acknowledged record was read back." if self.seen else "No column ran."
-        return " ".join([said, *(f"{name}: {why}" for name, why in self.absent.items())])
+        return [said, *(f"{name}: {why}" for name, why in self.absent.items())]
 
     def table(self) -> list[tuple[str, list[str]]]:
         """Each row's name, and what the columns show."""
+        differ = {what for found in self.differences.values() for what in found}
         names = dict.fromkeys(what for column in self.columns for what in column.rows)
         own = [name for name in names if name not in STANDARD]
         single = [name for name in STANDARD if name not in sum(PAIRS.values(), ())]
         return [
-            (what, [_cell(column.rows, PAIRS.get(what, (what,))) for column in self.columns])
+            (
+                f"≠ {what}" if what in differ else what,
+                [_cell(column.rows, PAIRS.get(what, (what,))) for column in self.columns],
+            )
             for what in (*PAIRS, *single, *own)
         ]
 
@@ -132,15 +140,16 @@ class Outcome:
         head = "".join(f"<th scope='col' {cell}>{escape(name)}</th>" for name in names)
         body = "".join(
             f"<tr><th scope='row' style='{CELL};vertical-align:top;font-weight:normal'>"
-            f"{escape(what)}</th>{''.join(map(_html_cell, cells))}</tr>"
+            f"{escape(what)}</th>{''.join(_html_cell(c, what) for c in cells)}</tr>"
             for what, cells in self.table()
         )
+        sentences = "".join(f"<div>{escape(each)}</div>" for each in self._sentences)
         notes = "".join(f"<div style='opacity:.75'>{escape(note)}</div>" for note in self.notes)
         return (
             "<div style='color:var(--jp-content-font-color1,inherit)'>"
             f"<strong>{escape(self.scenario.replace('_', ' '))}</strong>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<div>{escape(self.verdict)}</div>{notes}</div>"
+            f"{sentences}{notes}</div>"
         )
 
 
@@ -154,8 +163,9 @@ def _cell(found: Mapping[str, Plain | Measured], whats: tuple[str, ...]) -> str:
     return ARROW.join(shown(found.get(what)) for what in whats) if found else ABSENT
 
 
-def _html_cell(text: str) -> str:
-    return f"<td style='{CELL};vertical-align:top'>{escape(text)}</td>"
+def _html_cell(text: str, what: str) -> str:
+    tone = f";{_BAD}" if what.endswith(LOST) and text not in ("yes", ABSENT) else ""
+    return f"<td style='{CELL};vertical-align:top{tone}'>{escape(text)}</td>"
 
 
 def _different(
@@ -164,7 +174,7 @@ def _different(
     if ours is None or theirs is None:
         return []
     paired = {
-        shows: (_outcome(ours, pair), _outcome(theirs, pair)) for shows, pair in PAIRS.items()
+        shows: (_outcome(ours)[place], _outcome(theirs)[place]) for place, shows in enumerate(PAIRS)
     }
     single = {
         what: (ours.get(what), theirs.get(what))
@@ -174,7 +184,6 @@ def _different(
     return [what for what, (one, other) in (paired | single).items() if one != other]
 
 
-def _outcome(seen: Mapping[str, Any], pair: tuple[str, str]) -> str:
-    """Of two ids or epochs, what does not depend on chance."""
-    before, after = (seen[name] for name in pair)
-    return "none" if after < 0 else "the same" if after == before else "another"
+def _outcome(seen: Mapping[str, Any]) -> tuple[bool, bool]:
+    """What does not depend on chance: is one active at the end, and was there an election?"""
+    return seen["active after"] >= 0, seen["epoch after"] > seen["epoch before"]

@@ -21,6 +21,8 @@ from kit.columns.stage import NONE, TOPIC, Election, Stage
 
 LOST = "nothing acknowledged is lost"
 NOT_READ = "it cannot be read now"
+SETTLE_S = 1.0
+"""The writer goes on so long after the scenario's end."""
 STANDARD = (
     "active before", "active after", "epoch before", "epoch after", "after",
     "records acknowledged", "longest pause of the writer", "errors", LOST,
@@ -59,10 +61,17 @@ class Side:
 
     def leader(self, topic: str) -> int:
         """The leader of partition 0; -1 if there is none."""
-        return self._stage.partition(topic)[0]
+        return self._stage.partition(topic).leader
+
+    def leader_epoch(self, topic: str) -> int:
+        return self._stage.partition(topic).epoch
 
     def isr(self, topic: str) -> list[int]:
-        return self._stage.partition(topic)[1]
+        return list(self._stage.partition(topic).isr)
+
+    def acknowledged(self) -> int:
+        """How many records of the writer so far."""
+        return self._stage.acknowledged()
 
     def in_service(self, broker: int) -> bool:
         """Whether the cluster counts a broker in: not fenced, or with a session of ZooKeeper's."""
@@ -140,6 +149,7 @@ class Side:
 
     def begin(self) -> None:
         """Makes the writer's topic and starts the writer."""
+        self.wait(lambda: self.active() >= 0, "a controller")
         last = self.active() if self.active() in self.brokers else self.brokers[-1]
         replicas = [*(each for each in self.brokers if each != last), last]
         if (error := self.create_topic(TOPIC, assignment={0: replicas})) != NONE:
@@ -149,9 +159,10 @@ class Side:
 
     def rows(self) -> dict[str, Plain | Measured]:
         """Ends the writer, reads everything back, and gives all rows."""
-        last = self._stage.elections[-1]
+        last, epoch = self._stage.elections[-1], self.epoch()
         before = self._before or last
-        took, epoch = self._next_election(before), self.epoch()
+        took = self._next_election(before)
+        self.run(SETTLE_S)
         written = self._stage.written()
         return {
             "active before": before.active,

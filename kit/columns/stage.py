@@ -13,6 +13,8 @@ NONE, NO_ANSWER = "NONE", "no answer"
 TOPIC = "orders"
 PERIOD_S = 0.1
 """The writer sends a record so often."""
+WARM = 5
+"""So many records are acknowledged before the scenario begins."""
 ANSWER_S = 3.0
 """How long a client waits for an answer, and how long it asks again for a controller."""
 FLUSH_S = 20.0
@@ -27,6 +29,15 @@ class Election:
     at: float
     active: int
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Partition 0 of a topic as the cluster knows it; the leader is -1 if there is none."""
+
+    leader: int = -1
+    epoch: int = -1
+    isr: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +78,8 @@ class Stage(Protocol):
         """One CreateTopics request: NONE, an error's name or NO_ANSWER."""
         ...
 
-    def partition(self, topic: str) -> tuple[int, list[int]]:
-        """Leader and ISR of partition 0; (-1, []) if no broker knows the topic."""
+    def partition(self, topic: str) -> Led:
+        """`Led()` if no broker knows the topic."""
         ...
 
     def in_service(self, broker: int) -> bool:
@@ -80,6 +91,10 @@ class Stage(Protocol):
         ...
 
     def start_writer(self) -> None: ...
+
+    def acknowledged(self) -> int:
+        """How many of the writer's records so far."""
+        ...
 
     def written(self) -> Written:
         """Ends the writer."""

@@ -25,7 +25,9 @@ from kit.columns.stage import (
     PERIOD_S,
     TOPIC,
     TRY_AGAIN,
+    WARM,
     Election,
+    Led,
     Written,
     longest_pause_s,
 )
@@ -124,11 +126,11 @@ class VirtualStage:
         cut = [node for link in self.world.cluster.network.describe() for node in link["between"]]
         return sorted(filter(self._runs, self.brokers), key=cut.count)
 
-    def partition(self, topic: str) -> tuple[int, list[int]]:
+    def partition(self, topic: str) -> Led:
         if topic not in self.world.image().topic_ids:
-            return -1, []
+            return Led()
         found = self.world.partition(topic, 0)
-        return found.leader, sorted(found.isr)
+        return Led(found.leader, found.leader_epoch, tuple(sorted(found.isr)))
 
     def in_service(self, broker: int) -> bool:
         return not self.world.is_fenced(broker)
@@ -144,7 +146,10 @@ class VirtualStage:
 
     def start_writer(self) -> None:
         self._writer = self.world.load(TOPIC, period_us=round(PERIOD_S * 1e6), idempotent=True)
-        self.advance(lambda: len(self._acknowledged()) >= 5, START_S)
+        self.advance(lambda: self.acknowledged() >= WARM, START_S)
+
+    def acknowledged(self) -> int:
+        return len(self._acknowledged())
 
     def _acknowledged(self) -> list[Any]:
         assert self._writer is not None

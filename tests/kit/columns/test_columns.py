@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from kit import lab
 from kit.columns import columns
 from kit.columns.outcome import Column, Outcome
 from kit.columns.side import LOST, STANDARD, Side
+from kit.columns.virtual import VirtualStage
 from kit.exercises.doorway import sides_of
 
 ENGINE = ["engine KRaft", "engine ZooKeeper"]
@@ -60,9 +63,20 @@ def test_the_table_shows_pairs_and_the_sentence(outcome: Outcome) -> None:
 
 def test_a_lost_record_is_said_below_the_table(outcome: Outcome) -> None:
     first = outcome.columns[0]
-    broken = Outcome("loses", (Column(first.name, {**first.rows, LOST: False}),))
-    assert broken.verdict == "Not every acknowledged record was read back in: engine KRaft."
+    broken = Outcome("loses", (first, Column("real KRaft", {**first.rows, LOST: False})))
+    assert broken.verdict == "Not every acknowledged record was read back in: real KRaft."
     assert " no" in broken.text
+    assert "--jp-error-color1" in broken._repr_html_()
+    assert "--jp-error-color1" not in outcome._repr_html_()
+
+
+def test_what_is_read_back_is_compared_with_what_was_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = VirtualStage.read
+    monkeypatch.setattr(VirtualStage, "read", lambda stage: read(stage)[1:])
+    outcome = columns.run(lambda side: None, real=False)
+    assert [seen[LOST] for seen in outcome.seen.values()] == [False, False]
 
 
 def test_a_prediction_is_settled_on_each_column_or_on_all(outcome: Outcome) -> None:
@@ -139,3 +153,19 @@ def test_what_a_scenario_returns_is_noted() -> None:
         outcome.of("engine ZooKeeper")["leader"] != outcome.of("engine ZooKeeper")["active before"]
     )
     assert outcome.of("engine KRaft")["after"] is None
+
+
+def test_engine_and_real_differ_in_facts_and_neither_in_times_nor_in_who_is_elected(
+    outcome: Outcome,
+) -> None:
+    ours = outcome.columns[0].rows
+    chance: dict[str, Any] = {"active after": 100, "epoch after": 5, "after": lab.measured(9, "s")}
+    same = Outcome("same", (Column("engine KRaft", ours), Column("real KRaft", {**ours, **chance})))
+    assert same.differences == {}
+    theirs = {**ours, "created": "no answer", "active after": -1}
+    other = Outcome("other", (Column("engine KRaft", ours), Column("real KRaft", theirs)))
+    assert other.differences == {"KRaft": ["active before → after", "created"]}
+    assert "≠ created" in other.text
+    assert columns.declared(other) == {}
+    isolated = replace(other, scenario="controller_isolated")
+    assert list(columns.declared(isolated)) == ["KRaft › created"]
