@@ -1,0 +1,184 @@
+"""What notebook 05 asks a simulated world or a cluster, in one call each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from confluent_kafka.admin import NewTopic
+
+from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
+from engine.sim.clients.clients import create_topics
+from engine.sim.world.world import World
+from kit.clusters.interface import Cluster
+from kit.columns.outcome import Outcome
+from kit.probes.clients import admin, outcome
+from kit.probes.metadata_words import MetadataWords
+
+POLL_S = 0.1
+ANSWER_S = 5
+PATIENCE_S = 300
+Placed = dict[int, list[int]]
+
+
+# -- controllers in virtual time
+
+
+def active(world: World) -> int:
+    """The controller that decides, -1 while none does."""
+    controller = world.cluster.controller
+    return -1 if controller is None else int(controller.node_id)
+
+
+def epoch(world: World) -> int:
+    """The epoch of the active controller."""
+    return int(world.snapshot()["controller"]["epoch"])
+
+
+def log_ends(world: World) -> dict[int, int]:
+    """How far each running controller has the metadata log."""
+    known = world.snapshot()["controllers"].items()
+    return {each: seen["log_end_offset"] for each, seen in known if "log_end_offset" in seen}
+
+
+def ask_for_topic(world: World, name: str, placed: Placed | None = None) -> None:
+    """Asks a broker for a topic, and does not wait for the answer."""
+    world.post(create_topics(name, 1, 3, None, placed), 101)
+
+
+def says(world: World, controller: int, word: str = "") -> list[str]:
+    """The records in one controller's log that name `word`: offset, epoch, and what they say."""
+    words, log = MetadataWords(), world.cluster.nodes[controller].log
+    found = []
+    for offset, record in log.records(0, log.end_offset):
+        said = words.say(record).full
+        if word in said:
+            epoch = max(each for each, start in log.log.epochs.entries if start <= offset)
+            found.append(f"offset {offset}, epoch {epoch}: {said}")
+    return found
+
+
+def without(*rules: str) -> ExitStack:
+    """Switches rules of the historic control plane off: `with without("obey-any-controller"):`."""
+    switched = ExitStack()
+    for rule in rules:
+        switched.enter_context(ZOOKEEPER_MUTANTS[rule].in_force())
+    return switched
+
+
+def leader_said_by(world: World, broker: int, topic: str = "orders") -> int:
+    """The leader that this broker names to clients."""
+    known = world.cluster.nodes[broker].metadata.topic(topic)
+    return int(known.partitions[0].leader)
+
+
+def leads(world: World, broker: int, topic: str = "orders") -> bool:
+    """Whether this broker itself takes writes for partition 0."""
+    replica = world.replica(broker, topic, 0)
+    return replica is not None and bool(replica.is_leader)
+
+
+# -- the tree, and who is counted in
+
+
+def tree(world: World) -> list[tuple[str, str]]:
+    """Every znode's path and what is in it, without the ids that differ from world to world."""
+    return [(path, node.data) for path, node in world.znodes().items()]
+
+
+def counted_out(design: str, settings: Mapping[str, Any], pause_s: float) -> list[str]:
+    """How many seconds after it is stopped, cut off, or paused broker 103 is counted out."""
+    found = []
+    for fault in ("stop", "isolate", "pause"):
+        world = _settled(design, settings)
+        began = world.now_us
+        getattr(world, fault)(103)
+        for_s = pause_s if fault == "pause" else PATIENCE_S
+        gone = world.run(until=lambda w: not _is_in(w, design), for_s=for_s)
+        found.append(f"{(world.now_us - began) / 1e6:.1f}" if gone else "never")
+    return found
+
+
+def _settled(design: str, settings: Mapping[str, Any]) -> World:
+    options: dict[str, Any] = (
+        {"control_plane": "zookeeper"} if design == "zookeeper" else {"controllers": 3}
+    )
+    world = World(seed=2, checked=False, settings=settings, **options)
+    world.run(until=lambda w: active(w) > 0 and _is_in(w, design), for_s=30)
+    world.run(for_s=3)
+    return world
+
+
+def _is_in(world: World, design: str) -> bool:
+    """Whether the cluster counts broker 103 in."""
+    if design == "zookeeper":
+        return "/brokers/ids/103" in world.znodes()
+    return not world.snapshot()["brokers"][103]["fenced"]
+
+
+# -- how long until another controller decides
+
+
+def takeover_s(design: str, partitions: int) -> float:
+    """Virtual seconds from the kill of the active controller until another one can decide."""
+    world = {"KRaft": _kraft, "ZooKeeper": _zookeeper}[design](partitions)
+    former, began = active(world), world.now_us
+    world.kill(former)
+    ready = len(world.trace_lines(("controller-ready",)))
+    next_one: Callable[[World], bool] = {
+        "KRaft": lambda w: active(w) not in (former, -1),
+        "ZooKeeper": lambda w: len(w.trace_lines(("controller-ready",))) > ready,
+    }[design]
+    if not world.run(until=next_one, for_s=PATIENCE_S):
+        raise AssertionError(f"No controller took over within {PATIENCE_S} s of virtual time.")
+    return (world.now_us - began) / 1e6
+
+
+def _kraft(partitions: int) -> World:
+    world = World(seed=1, controllers=3, checked=False, rewindable=False)
+    for first in range(0, partitions, 1_000):
+        world.create_topic(f"many-{first}", partitions=min(1_000, partitions - first))
+    return world
+
+
+def _zookeeper(partitions: int) -> World:
+    settings = {"preloaded.partitions": partitions}
+    world = World(seed=1, control_plane="zookeeper", checked=False, rewindable=False,
+                  settings=settings)  # fmt: skip
+    world.run(until=lambda w: bool(w.trace_lines(("controller-ready",))), for_s=PATIENCE_S)
+    return world
+
+
+def pauses(outcome: Outcome) -> dict[str, Any]:
+    """By design: the writer's longest pause in seconds; and whether a record was lost."""
+    return {
+        **{
+            design: max(seen["longest pause of the writer"]
+                        for name, seen in outcome.seen.items() if name.endswith(design))
+            for design in ("KRaft", "ZooKeeper")
+        },
+        "lost": not all(seen["nothing acknowledged is lost"] for seen in outcome.seen.values()),
+    }  # fmt: skip
+
+
+# -- a cluster without a controller
+
+
+def created(cluster: Cluster, topic: str) -> str:
+    """NONE, or the error that a client gets which wants a topic within five seconds."""
+    wanted = NewTopic(topic, num_partitions=1, replication_factor=3)
+    client = admin(cluster)
+    return outcome(client.create_topics([wanted], operation_timeout=ANSWER_S,
+                                        request_timeout=ANSWER_S)[topic])  # fmt: skip
+
+
+def becomes(condition: Callable[[], Any], within_s: float) -> bool:
+    """Whether it holds at some moment within so many seconds."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(POLL_S)
+    return False
