@@ -92,7 +92,7 @@ EXERCISES = (
         tempting="a",
         settle=elected,
         because={
-            "a": "{heir} leads, and {behind} did not, at whatever time it asked: {ahead} has a "
+            "a": "{heir} leads. It did not matter when {behind} asked: {ahead} has a "
             "later log and refuses its vote.",
             "b": "{heir} leads: its log has the record, so {behind} may vote for it.",
             "c": "{heir} leads. Two of three are a majority, and one of them can win.",

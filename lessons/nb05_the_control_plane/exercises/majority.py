@@ -60,8 +60,9 @@ WATERMARK = Exercise(
         "Sort the log ends. Which of them does a majority reach?",
         "With three voters it is the second largest, with five the third. Then look at the epoch "
         "of the last record below it.",
-        "held = the value in the middle of the sorted ends. If it is not above before, or the "
-        "record at held - 1 is not of the leader's own epoch, return before. Else return held.",
+        "Take the log end in the middle of the sorted ones. If it is not above the high watermark "
+        "so far, or the last record below it is not of the leader's own epoch, the high watermark "
+        "stays. Otherwise it is that log end.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, high_watermark, explain_ends),
     {

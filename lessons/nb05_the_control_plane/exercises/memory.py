@@ -25,9 +25,10 @@ TOPICS = ("orders", "orders-late", "parcels")
 
 def made(source: Random) -> tuple:
     records: list[dict] = []
-    for _ in range(source.randrange(2, 9)):
+    for _ in range(source.randrange(2, 11)):
         topic = source.choice(TOPICS)
-        if source.random() < 0.2:
+        if source.random() < 0.3:
+            topic = source.choice(TOPICS[:2])
             records.append({"topic": topic, "deleted": True})
             continue
         isr = sorted(source.sample((101, 102, 103), k=source.randrange(1, 4)))
@@ -71,7 +72,7 @@ EXERCISE = Exercise(
         "What a record does not name stays. A partition that is new has leader -1 and an empty "
         "ISR. A topic's name can contain a hyphen.",
         "For a deletion keep the partitions whose name without the last part is another topic. "
-        "Else take leader and isr from the record, or from what is known, or [-1, []].",
+        "Otherwise take each field from the record, or if it has none, from what is known.",
     ),
     lambda answer, context: compare_results(context.inputs, answer, apply, explain),
     {

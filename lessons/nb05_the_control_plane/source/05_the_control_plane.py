@@ -305,7 +305,7 @@ lab.verdict("05-9", {"refused": len(refused), "heir": heir,
 # The zombie cannot change ZooKeeper either. Each of its writes also checks the version of the znode
 # `/controller_epoch`, which the new controller has raised. Two fences, one number.
 #
-# In KRaft nobody is sent orders. Brokers *fetch* the log, and only what a majority has is
+# In KRaft no controller sends orders. Brokers *fetch* the log, and only what a majority has is
 # committed. You saw the fence there: the record of `ghost`, written and cut.
 #
 # ## How many partitions
@@ -344,7 +344,7 @@ lab.verdict("05-10", {"growth in KRaft": last["KRaft"], "growth in ZooKeeper": l
 # ## The ladder of consensus
 #
 # A record is on two of three voters: a majority. Is it committed? Raft's best-known trap is here.
-# The leader of epoch 1 wrote A1 and lost its office. Later it leads epoch 3, and copies A1 to a
+# The leader of epoch 1 wrote A1 and was deposed. Later it leads epoch 3, and copies A1 to a
 # second voter.
 
 # %% 05-11 tags=["stub", "predict"]
