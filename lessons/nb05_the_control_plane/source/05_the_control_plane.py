@@ -230,7 +230,7 @@ lab.predict("05-8")
 lab.predict("05-8", "b")
 
 
-# %% four-columns tags=["both"]
+# %% four-columns tags=["live"]
 fault = "kill"  # or "pause", "isolate", "stop"
 
 
