@@ -29,6 +29,7 @@ from kit.columns.stage import (
     ANSWER_S,
     KRAFT,
     NO_ANSWER,
+    NONE_ACTIVE,
     PERIOD_S,
     TOPIC,
     TRY_AGAIN,
@@ -44,7 +45,6 @@ from kit.probes.background_load import BackgroundLoad
 
 LOOK_S = 0.02
 POLL_S = 0.05
-NONE_ACTIVE = (-1, -1)
 _ACTIVE = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
 
 

@@ -10,6 +10,8 @@ from engine.wire.errors import Errors
 
 KRAFT, ZOOKEEPER = "KRaft", "ZooKeeper"
 NONE, NO_ANSWER = "NONE", "no answer"
+NONE_ACTIVE = (-1, -1)
+"""The id and the epoch while no controller is active."""
 TOPIC = "orders"
 PERIOD_S = 0.1
 """The writer sends a record so often."""

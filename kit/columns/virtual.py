@@ -22,6 +22,7 @@ from kit.columns.stage import (
     FLUSH_S,
     KRAFT,
     NO_ANSWER,
+    NONE_ACTIVE,
     PERIOD_S,
     TOPIC,
     TRY_AGAIN,
@@ -34,7 +35,6 @@ from kit.columns.stage import (
 
 SEED = 1
 START_S = 60.0
-NONE_ACTIVE = (-1, -1)
 
 
 class VirtualStage:

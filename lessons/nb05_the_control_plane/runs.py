@@ -13,14 +13,14 @@ from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
 from kit.clusters.interface import Cluster
-from kit.columns.outcome import Outcome
+from kit.columns.outcome import DESIGNS, Outcome
+from kit.columns.side import LOST
 from kit.probes.clients import admin, outcome
 from kit.probes.metadata_words import MetadataWords
 
 POLL_S = 0.1
 ANSWER_S = 5
 PATIENCE_S = 300
-Placed = dict[int, list[int]]
 
 
 # -- controllers in virtual time
@@ -43,9 +43,9 @@ def log_ends(world: World) -> dict[int, int]:
     return {each: seen["log_end_offset"] for each, seen in known if "log_end_offset" in seen}
 
 
-def ask_for_topic(world: World, name: str, placed: Placed | None = None) -> None:
+def ask_for_topic(world: World, name: str) -> None:
     """Asks a broker for a topic, and does not wait for the answer."""
-    world.post(create_topics(name, 1, 3, None, placed), 101)
+    world.post(create_topics(name, 1, 3, None, None), 101)
 
 
 def says(world: World, controller: int, word: str = "") -> list[str]:
@@ -84,7 +84,7 @@ def leads(world: World, broker: int, topic: str = "orders") -> bool:
 
 
 def tree(world: World) -> list[tuple[str, str]]:
-    """Every znode's path and what is in it, without the ids that differ from world to world."""
+    """Every znode's path, and what is in it."""
     return [(path, node.data) for path, node in world.znodes().items()]
 
 
@@ -152,15 +152,14 @@ def _zookeeper(partitions: int) -> World:
 
 
 def pauses(outcome: Outcome) -> dict[str, Any]:
-    """By design: the writer's longest pause in seconds; and whether a record was lost."""
-    return {
-        **{
-            design: max(seen["longest pause of the writer"]
-                        for name, seen in outcome.seen.items() if name.endswith(design))
-            for design in ("KRaft", "ZooKeeper")
-        },
-        "lost": not all(seen["nothing acknowledged is lost"] for seen in outcome.seen.values()),
+    """By design: the writer's longest pause in seconds, -1 without a column; was a record lost?"""
+    columns = outcome.seen.items()
+    found: dict[str, Any] = {
+        design: max((seen["longest pause of the writer"]
+                     for name, seen in columns if name.endswith(design)), default=-1.0)
+        for design in DESIGNS
     }  # fmt: skip
+    return {**found, "lost": not all(seen[LOST] for _, seen in columns)}
 
 
 # -- a cluster without a controller

@@ -43,6 +43,8 @@ def without_a_controller(answer: str, seen: Observed) -> str:
 
 
 def pauses(seen: Observed) -> str:
+    if min(seen["KRaft"], seen["ZooKeeper"]) < 0:
+        return ""
     if seen["lost"]:
         return "d"
     noticed = seen["KRaft"] >= SHORT_S, seen["ZooKeeper"] >= SHORT_S
@@ -119,6 +121,7 @@ EXERCISES = (
         tempting="c",
         settle=pauses,
         because={
+            "": "A design has no column here, so there is nothing to compare.",
             "a": "The longest pause was {KRaft:.1f} s with KRaft and {ZooKeeper:.1f} s with "
             "ZooKeeper: there the dead controller was a broker, and its replica was in the ISR.",
             "b": "The longest pause was {KRaft:.1f} s with KRaft and {ZooKeeper:.1f} s with "

@@ -31,7 +31,13 @@ def test_the_voter_that_has_the_record_leads() -> None:
 
 @pytest.mark.parametrize(
     ("kraft", "zookeeper", "lost", "answer"),
-    [(0.1, 3.4, False, "b"), (0.1, 0.2, False, "a"), (2.0, 3.4, False, "c"), (0.1, 3.4, True, "d")],
+    [
+        (0.1, 3.4, False, "b"),
+        (0.1, 0.2, False, "a"),
+        (2.0, 3.4, False, "c"),
+        (0.1, 3.4, True, "d"),
+        (0.1, -1.0, False, ""),
+    ],
 )
 def test_the_longest_pauses_decide(kraft: float, zookeeper: float, lost: bool, answer: str) -> None:
     seen = {"KRaft": kraft, "ZooKeeper": zookeeper, "lost": lost}
