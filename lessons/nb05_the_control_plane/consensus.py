@@ -52,7 +52,10 @@ def counter_example(rule: str) -> Table | str:
         for number, action in enumerate(found.counter_example, 1)
     ]  # fmt: skip
     columns = ("", "what happens", *map(str, voters), "committed")
-    last = f"Broken: {why(found)}. A1 is the first record, written in epoch 1."
+    last = (
+        f"Broken: {why(found)}. A voter's cell is its epoch and its log; ★ leads, ? stands for "
+        "election. A1 is the first record, written in epoch 1."
+    )
     return Table(f"{rule}, broken", columns, rows, last)
 
 

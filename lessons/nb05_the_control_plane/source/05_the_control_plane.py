@@ -332,9 +332,8 @@ curves = {
     for design, partitions in counts.items()
 }
 display(Chart("Until another controller decides", curves, x="partitions", y="seconds"))
-last = {design: points[-1][1] / points[0][1] for design, points in curves.items()}
-seen = {design: round(points[-1][1], 1) for design, points in curves.items()}
-lab.verdict("05-10", {"growth in KRaft": last["KRaft"], "growth in ZooKeeper": last["ZooKeeper"]})
+growth = {design: points[-1][1] / points[0][1] for design, points in curves.items()}
+lab.verdict("05-10", {f"growth in {design}": times for design, times in growth.items()})
 
 # %% [markdown]
 # 100,000 partitions take the old controller about a minute. During that minute no leader is elected,
