@@ -88,6 +88,9 @@ class Connection:
         self._socket.close()
 
 
+NO_BROKER = "No broker answers: start one, or wait until one is back."
+
+
 class Connections:
     """Connections by node, made when first asked and dropped when they fail."""
 
@@ -127,7 +130,7 @@ class Connections:
         for address in addresses:
             with contextlib.suppress(Unreachable):
                 return self.ask(address, request)
-        raise Unreachable("No broker answers: start one, or wait until one is back.")
+        raise Unreachable(NO_BROKER)
 
     def connection(self, address: Address) -> Connection:
         """The open connection to a broker, made if need be."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit import places
 from kit.clusters import older_brokers
-from kit.clusters.connections import Address, Connections, NotSpoken, Unreachable
+from kit.clusters.connections import NO_BROKER, Address, Connections, NotSpoken, Unreachable
 from kit.clusters.interface import Assignment, ClusterError, Config, WaitTimeout
 
 POLL_S = 0.02
@@ -98,7 +97,7 @@ class Topics:
         result, attempts = self._administer(request, lambda answer: answer.topics[0])
         made = bytes(result.topic_id)
         if result.error_code == Errors.TOPIC_ALREADY_EXISTS and attempts > 1:
-            made = self._id_of(name) or made  # an attempt that was not answered in time made it
+            made = self._id_of(name) or made  # an attempt that was not answered made it
         elif result.error_code:
             raise ClusterError(_refusal(f"create topic {name}", result))
         OwnTopics(self.cluster_id()).add(uuids.to_text(made))
@@ -129,7 +128,7 @@ class Topics:
             except Unreachable:
                 continue
             return None if seen is None else bytes(seen.topic_id)
-        raise Unreachable("No broker answers: start one, or wait until one is back.")
+        raise Unreachable(NO_BROKER)
 
     def _seen(self, address: Address, name: str) -> Any | None:
         """The topic as one broker knows it; None when it does not."""
@@ -154,10 +153,17 @@ class Topics:
         To another broker each time: one with ZooKeeper does not forward it to the controller.
         """
         deadline = time.monotonic() + _ADMIN_TIMEOUT_S
+        silent = 0
         for attempts in itertools.count(1):
-            addresses = deque(self._addresses())
-            addresses.rotate(1 - attempts)
-            result = result_of(self._connections.ask_first(addresses, request))
+            addresses = self._addresses()
+            if silent >= len(addresses):
+                raise Unreachable(NO_BROKER)
+            try:
+                answer = self._connections.ask(addresses[(attempts - 1) % len(addresses)], request)
+            except Unreachable:
+                silent += 1  # what it was asked for, it may have done
+                continue
+            silent, result = 0, result_of(answer)
             if not _passes(result) or time.monotonic() > deadline:
                 break
             time.sleep(POLL_S)

@@ -10,7 +10,7 @@ from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.clusters import older_brokers, topics
-from kit.clusters.connections import NotSpoken
+from kit.clusters.connections import NotSpoken, Unreachable
 from kit.clusters.interface import ClusterError
 from kit.clusters.topics import OwnTopics, Topics
 
@@ -91,9 +91,20 @@ def test_a_deletion_that_is_under_way_is_waited_for_and_a_topic_of_others_is_not
         Topics(older, lambda: HERE).create("orders", 1, 2, None, None)  # type: ignore[arg-type]
 
 
+class Silent(Older):
+    """Its first broker does what it is asked for, and gives no answer."""
+
+    def ask(self, address: Any, request: Any) -> Any:
+        answer = super().ask(address, request)
+        if isinstance(request, m.CreateTopicsRequest) and address == HERE[0]:
+            raise Unreachable("It does not answer.")
+        return answer
+
+
 @pytest.mark.usefixtures("nothing_of_ours")
-def test_a_topic_that_an_unanswered_attempt_made_is_ours() -> None:
-    older = Older((Errors.REQUEST_TIMED_OUT, ""), (Errors.TOPIC_ALREADY_EXISTS, "It exists."))
+@pytest.mark.parametrize("kind", [Older, Silent])
+def test_a_topic_that_an_unanswered_attempt_made_is_ours(kind: type[Older]) -> None:
+    older = kind((Errors.REQUEST_TIMED_OUT, ""), (Errors.TOPIC_ALREADY_EXISTS, "It exists."))
     OwnTopics("id").forget()
     Topics(older, lambda: HERE).create("orders", 1, 2, None, None)  # type: ignore[arg-type]
     assert OwnTopics("id").ids() == {uuids.to_text(b"1" * 16)}
