@@ -1,4 +1,4 @@
-"""A broker's own log lines, as an operator reads them.
+"""A node's own log lines, as an operator reads them.
 
 A local Kafka writes them to a file for each process, Docker keeps them for each container.
 The engine writes no log file; its trace holds the same events and its lines are shown.
@@ -56,16 +56,17 @@ def find(cluster: Cluster, broker: int, word: str, last: int = 5) -> LogLines:
 
 def _all(cluster: KafkaCluster, broker: int) -> tuple[str, list[str]]:
     provider = cluster.provider
+    node = f"{'broker' if broker in cluster.brokers else 'controller'} {broker}"
     if isinstance(provider, JavaProcesses):
         own = provider.log_file(broker)
         parts = [part for part in (own.with_name(f"{own.name}.1"), own) if part.exists()]
         text = "".join(part.read_text(errors="replace") for part in parts)
-        return f"the log of Kafka's broker {broker}", text.splitlines()
+        return f"the log of Kafka's {node}", text.splitlines()
     if isinstance(provider, DockerProvider):
         text = provider.log_of(broker)
-        return f"the log of Kafka's broker {broker}", text.splitlines()
+        return f"the log of Kafka's {node}", text.splitlines()
     if isinstance(provider, EngineProvider):
-        return f"the trace of the engine's broker {broker}", _traced(cluster, broker)
+        return f"the trace of the engine's {node}", _traced(cluster, broker)
     raise NotOffered(
         f"The brokers of the {cluster.name} cluster keep their logs on their own machines: the "
         "engine, a local Kafka and Docker show theirs here."

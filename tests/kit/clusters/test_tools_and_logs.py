@@ -84,6 +84,8 @@ def test_a_broker_logs_that_the_isr_shrank(cluster: KafkaCluster) -> None:
     found = lab.broker_log(cluster, 101, "ISR observed-0", last=2)
     assert 1 <= len(found.lines) <= 2
     assert all("observed-0" in line for line in found.lines)
+    assert found.source.endswith("broker 101")
+    assert lab.broker_log(cluster, 100, "observed").source.endswith("controller 100")
     assert "no such line" in repr(lab.broker_log(cluster, 101, "no such word at all"))
     with pytest.raises(ClusterError, match="There is no broker 7"):
         lab.broker_log(cluster, 7, "ISR")
