@@ -121,7 +121,7 @@ def _notes(real: bool) -> tuple[str, ...]:
     session = zookeeper_plan.SESSION_TIMEOUT
     where = " in both columns" if real else ""
     return (
-        "after: seconds from the first fault until the next controller was elected. "
+        "time to elect: seconds from the first fault until the next controller was elected. "
         f"The engine's seconds are virtual{', those of a real cluster measured' if real else ''}.",
         f"KRaft{where}: {', '.join(f'{name} {broker[name]}' for name in KRAFT_TIMEOUTS)}.",
         f"ZooKeeper{where}: {session} {of_plan[session]}, tickTime {zookeeper_plan.TICK_MS}. "

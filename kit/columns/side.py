@@ -24,7 +24,7 @@ NOT_READ = "it cannot be read now"
 SETTLE_S = 1.0
 """The writer goes on so long after the scenario's end."""
 STANDARD = (
-    "active before", "active after", "epoch before", "epoch after", "after",
+    "active before", "active after", "epoch before", "epoch after", "time to elect",
     "records acknowledged", "longest pause of the writer", "errors", LOST,
 )  # fmt: skip
 """Rows of every column; a scenario's own have other names."""
@@ -169,7 +169,7 @@ class Side:
             "active after": last.active,
             "epoch before": before.epoch,
             "epoch after": epoch,
-            "after": measured(float("nan") if took is None else took, "s"),
+            "time to elect": measured(float("nan") if took is None else took, "s"),
             "records acknowledged": measured(len(written.acknowledged), "records"),
             "longest pause of the writer": measured(written.longest_pause_s, "s"),
             "errors": written.errors,

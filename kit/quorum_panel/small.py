@@ -21,7 +21,10 @@ SIGNS = {
     "feature": "★", "ids": "#", "quota": "≤", QUIET: "·", "other": "?",
 }  # fmt: skip
 LOG, PITCH, WIDE, HIGH, ROW = 148, 34, 31, 18, 24
-LEGEND = "Bar: high watermark. Digit: epoch. ♛ leader change, ▤ topic, ▦ partition, ● broker."
+LEGEND = (
+    "Bar: high watermark. Digit: epoch. ♛ leader change, ▤ topic, ▦ partition, ● broker, ⚑ fence, "
+    "⚙ config, ★ feature."
+)
 
 
 def shapes(scenes: Iterable[Scene]) -> str:

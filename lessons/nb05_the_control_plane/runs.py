@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -43,6 +44,13 @@ def log_ends(world: World) -> dict[int, int]:
     return {each: seen["log_end_offset"] for each, seen in known if "log_end_offset" in seen}
 
 
+def cut_from_voters(world: World, controller: int, links: int = 2) -> None:
+    """Cuts a controller off from so many of the other two; brokers still reach it."""
+    others = [each for each in (100, 200, 300) if each != controller]
+    for other in others[:links]:
+        world.cut(controller, other)
+
+
 def ask_for_topic(world: World, name: str) -> None:
     """Asks a broker for a topic, and does not wait for the answer."""
     world.post(create_topics(name, 1, 3, None, None), 101)
@@ -60,12 +68,18 @@ def says(world: World, controller: int, word: str = "") -> list[str]:
     return found
 
 
-def without(*rules: str) -> ExitStack:
-    """Switches rules of the historic control plane off: `with without("obey-any-controller"):`."""
-    switched = ExitStack()
+def brokers_with(world: World, topic: str) -> list[int]:
+    """The brokers that know the topic."""
+    brokers = (each for each in world.cluster.nodes.values() if hasattr(each, "metadata"))
+    return [each.node_id for each in brokers if each.metadata.topic(topic) is not None]
+
+
+def broken(*rules: str) -> ExitStack:
+    """Breaks rules of the historic control plane: `with broken("obey-any-controller"):`."""
+    wrong = ExitStack()
     for rule in rules:
-        switched.enter_context(ZOOKEEPER_MUTANTS[rule].in_force())
-    return switched
+        wrong.enter_context(ZOOKEEPER_MUTANTS[rule].in_force())
+    return wrong
 
 
 def leader_said_by(world: World, broker: int, topic: str = "orders") -> int:
@@ -122,14 +136,17 @@ def _is_in(world: World, design: str) -> bool:
 
 
 def takeover_s(design: str, partitions: int) -> float:
-    """Virtual seconds from the kill of the active controller until another one can decide."""
+    """Virtual seconds from the kill of the active controller until another one can decide.
+
+    It then knows every partition.  What a dead broker's partitions need comes after that.
+    """
     world = {"KRaft": _kraft, "ZooKeeper": _zookeeper}[design](partitions)
     former, began = active(world), world.now_us
     world.kill(former)
-    ready = len(world.trace_lines(("controller-ready",)))
+    loaded = len(world.trace_lines(("loaded",)))
     next_one: Callable[[World], bool] = {
         "KRaft": lambda w: active(w) not in (former, -1),
-        "ZooKeeper": lambda w: len(w.trace_lines(("controller-ready",))) > ready,
+        "ZooKeeper": lambda w: len(w.trace_lines(("loaded",))) > loaded,
     }[design]
     if not world.run(until=next_one, for_s=PATIENCE_S):
         raise AssertionError(f"No controller took over within {PATIENCE_S} s of virtual time.")
@@ -139,7 +156,8 @@ def takeover_s(design: str, partitions: int) -> float:
 def _kraft(partitions: int) -> World:
     world = World(seed=1, controllers=3, checked=False, rewindable=False)
     for first in range(0, partitions, 1_000):
-        world.create_topic(f"many-{first}", partitions=min(1_000, partitions - first))
+        here = min(1_000, partitions - first)
+        world.create_topic(f"many-{first}", partitions=here, replicas=1)
     return world
 
 
@@ -162,15 +180,25 @@ def pauses(outcome: Outcome) -> dict[str, Any]:
     return {**found, "lost": not all(seen[LOST] for _, seen in columns)}
 
 
-# -- a cluster without a controller
+# -- a cluster, and one without a controller
+
+
+def counted(kinds: Iterable[str]) -> str:
+    """How many of each: "1 TopicRecord, 6 PartitionRecord"."""
+    return ", ".join(f"{many} {kind}" for kind, many in Counter(kinds).items())
 
 
 def created(cluster: Cluster, topic: str) -> str:
-    """NONE, or the error that a client gets which wants a topic within five seconds."""
+    """NONE, or the error that a client gets which wants a topic within five seconds.
+
+    A Kafka's broker goes on trying, and the client gives up; the engine's broker says so itself.
+    Both are "timed out".
+    """
     wanted = NewTopic(topic, num_partitions=1, replication_factor=3)
     client = admin(cluster)
-    return outcome(client.create_topics([wanted], operation_timeout=ANSWER_S,
-                                        request_timeout=ANSWER_S)[topic])  # fmt: skip
+    error = outcome(client.create_topics([wanted], operation_timeout=ANSWER_S,
+                                         request_timeout=ANSWER_S)[topic])  # fmt: skip
+    return "timed out" if error.endswith("TIMED_OUT") else error
 
 
 def becomes(condition: Callable[[], Any], within_s: float) -> bool:

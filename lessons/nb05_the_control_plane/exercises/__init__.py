@@ -18,15 +18,11 @@ WORKS = {
 }
 
 
-def how_many_records(answer: str, seen: Observed) -> str:
-    return f"The log has {len(seen['records'])} more: {', '.join(seen['records'])}."
-
-
 def touched(answer: str, seen: Observed) -> str:
     led, all_of_them = seen["of these, with a new leader"], seen["partitions with a record"]
     sentence = f"{all_of_them} partitions have a new record, {led} of them with a new leader."
     if answer == str(led):
-        return f"{sentence} In the others the ISR is another one: it has lost the dead broker."
+        return f"{sentence} In the others the ISR has changed: it has lost the dead broker."
     return sentence
 
 
@@ -35,8 +31,12 @@ def elected(seen: Observed) -> str:
     return by_log.get(seen["heir"], "c")
 
 
+def works_in(seen: Observed) -> list[str]:
+    return [letter for letter in WORKS if seen[letter] == "NONE"]
+
+
 def without_a_controller(answer: str, seen: Observed) -> str:
-    works, said = list(map(str, seen["works"])), answer.upper().split()
+    works, said = works_in(seen), answer.upper().split()
     wrong = [letter for letter in WORKS if (letter in works) != (letter in said)]
     why = f" {wrong[0]}: {WORKS[wrong[0]]}." if wrong else ""
     return f"These worked: {' '.join(works)}.{why}"
@@ -57,6 +57,14 @@ def stopped_by(seen: Observed) -> str:
     return "a" if seen["said"] != seen["heir"] else "b"
 
 
+def of_the_ghost(seen: Observed) -> str:
+    if not seen["written"]:
+        return "a"
+    if seen["acted"]:
+        return "d" if seen["left"] else "b"
+    return "c" if not seen["left"] else ""
+
+
 def growth(seen: Observed) -> str:
     if seen["growth in KRaft"] < FLAT:
         return "b" if seen["growth in ZooKeeper"] >= FLAT else "a"
@@ -64,15 +72,6 @@ def growth(seen: Observed) -> str:
 
 
 EXERCISES = (
-    Prediction(
-        "05-1",
-        "A topic with two partitions and one config of its own is created. How many records does "
-        "the controller write into the metadata log?",
-        form="a number",
-        tempting="1",
-        settle=lambda seen: len(seen["records"]),
-        explain=how_many_records,
-    ),
     Prediction(
         "05-4",
         "Six partitions have a replica on each of three brokers. 103 leads two of them. It is "
@@ -84,7 +83,7 @@ EXERCISES = (
     ),
     Prediction(
         "05-5",
-        "The active controller is dead. Of the other two voters, one has not got the newest "
+        "The active controller is dead. Of the other two voters, one does not have the newest "
         "committed record. Both want to lead. Who does?",
         (
             "the one that asks first, by its timer",
@@ -105,7 +104,7 @@ EXERCISES = (
         "No controller runs, and all brokers do. Which of A to E work?",
         form="letters in order, as in A C",
         tempting="A B",
-        settle=lambda seen: seen["works"],
+        settle=works_in,
         explain=without_a_controller,
     ),
     Prediction(
@@ -152,8 +151,29 @@ EXERCISES = (
         },
     ),
     Prediction(
+        "05-6",
+        "What happens to `ghost`?",
+        (
+            "nothing is written: the controller asks the other voters first",
+            "brokers create it, and delete it when another controller is active",
+            "it is written, no broker creates it, and in the end the records are cut off",
+            "brokers create it, and its records stay",
+        ),
+        tempting="a",
+        settle=of_the_ghost,
+        because={
+            "": "The records were written, no broker acted on them, and still they are there.",
+            "a": "{written} records were in its log half a second later. A leader writes first and "
+            "counts then.",
+            "b": "{acted} brokers knew the topic half a second later: brokers act on what is "
+            "committed.",
+            "c": "{written} records were written, {acted} brokers acted on them, {left} are left.",
+            "d": "{acted} brokers knew the topic, and {left} of the {written} records are left.",
+        },
+    ),
+    Prediction(
         "05-10",
-        "The time until another controller decides: how does it grow with the partitions?",
+        "The time until another controller can decide: how does it grow with the partitions?",
         (
             "in neither design: only the timeout counts",
             "with ZooKeeper it grows, in KRaft it does not",
@@ -173,8 +193,8 @@ EXERCISES = (
     ),
     Prediction(
         "05-11",
-        "The leader of epoch 3 copies A1, a record of epoch 1, to a second voter of three. Is A1 "
-        "committed?",
+        "100 leads epoch 3. A1, a record of epoch 1, is on 100 and on 300; B2, of epoch 2, is on "
+        "200 alone. Is A1 committed?",
         (
             "yes: a majority has it",
             "yes, unless both of them die",
@@ -227,7 +247,7 @@ EXERCISES = (
     Question(
         "05-16",
         "Which of these are true of both designs?",
-        ("at most one controller can have its decisions obeyed",
+        ("a node that knows a later epoch obeys no controller of an earlier one",
          "the controller is one of the brokers",
          "a new controller reads all partitions before it decides",
          "each controller has a higher epoch than the one before"),

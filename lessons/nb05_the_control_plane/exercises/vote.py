@@ -34,8 +34,10 @@ def made(source: Random) -> tuple:
     own = source.randrange(1, 6)
     epoch = max(1, own + source.choice((-1, 0, 0, 1, 1)))
     logs = [(source.randrange(1, min(own, epoch) + 1), source.randrange(1, 30)) for _ in range(2)]
-    voted = source.choice((None, None, *VOTERS))
-    return case(epoch, logs[0], own, voted, logs[1], source.choice(VOTERS))
+    voted, candidate = source.choice((None, None, *VOTERS)), source.choice(VOTERS)
+    if (epoch, candidate) == (own, voted):  # it got the vote, so its log was not behind
+        logs.sort(reverse=True)
+    return case(epoch, logs[0], own, voted, logs[1], candidate)
 
 
 def grants(request: dict, voter: dict) -> bool:

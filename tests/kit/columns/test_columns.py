@@ -44,8 +44,8 @@ def test_the_death_of_a_controller_stops_the_writer_only_where_it_is_a_broker(
     outcome: Outcome,
 ) -> None:
     kraft, historic = (outcome.of(name) for name in ENGINE)
-    assert kraft["longest pause of the writer"] < 0.2 < 1 < kraft["after"] < 4
-    assert historic["longest pause of the writer"] > 3 < historic["after"] < 4.5
+    assert kraft["longest pause of the writer"] < 0.2 < 1 < kraft["time to elect"] < 4
+    assert historic["longest pause of the writer"] > 3 < historic["time to elect"] < 4.5
 
 
 def test_the_same_run_shows_the_same(outcome: Outcome) -> None:
@@ -134,7 +134,7 @@ def test_what_is_no_scenario_is_refused_at_once() -> None:
     ("mistake", "sentence"),
     [
         (lambda side: side.kill(999), "There is no node 999: there are 100, 101, 102, 103, 200"),
-        (lambda side: side.note("after", 1), "give yours another name"),
+        (lambda side: side.note("time to elect", 1), "give yours another name"),
         (lambda side: side.note("a side", side), "cannot be compared"),
         (lambda side: 1 / 0, "ZeroDivisionError: division by zero"),
     ],
@@ -152,14 +152,18 @@ def test_what_a_scenario_returns_is_noted() -> None:
     assert (
         outcome.of("engine ZooKeeper")["leader"] != outcome.of("engine ZooKeeper")["active before"]
     )
-    assert outcome.of("engine KRaft")["after"] is None
+    assert outcome.of("engine KRaft")["time to elect"] is None
 
 
 def test_engine_and_real_differ_in_facts_and_neither_in_times_nor_in_who_is_elected(
     outcome: Outcome,
 ) -> None:
     ours = outcome.columns[0].rows
-    chance: dict[str, Any] = {"active after": 100, "epoch after": 5, "after": lab.measured(9, "s")}
+    chance: dict[str, Any] = {
+        "active after": 100,
+        "epoch after": 5,
+        "time to elect": lab.measured(9, "s"),
+    }
     same = Outcome("same", (Column("engine KRaft", ours), Column("real KRaft", {**ours, **chance})))
     assert same.differences == {}
     theirs = {**ours, "created": "no answer", "active after": -1}
