@@ -127,7 +127,7 @@ function marks(row, g) {
       h("path", { d: "M0,0 5.5,9.5H-5.5z" }),
       h("text", { x, y: 10, "text-anchor": anchor }, label));
   return [
-    mark("LEO", end, words("LEO", row.log_end_offset), fits || low !== end ? 9 : 14 + says.length * DIGIT, "start"),
+    mark("LEO", end, words("LEO", row.log_end_offset), fits ? 9 : Math.max(9, low - end + 14 + says.length * DIGIT), "start"),
     fits ? mark("HW", low, says, -9, "end") : mark("HW", low, says, 9, "start"),
   ];
 }
