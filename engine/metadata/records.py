@@ -93,8 +93,9 @@ def encode_leader_change(
     epoch: int,
     base_offset: int,
     timestamp_ms: int,
+    more: Sequence[control.QuorumMessage] = (),
 ) -> bytes:
-    """The control batch that opens a term."""
+    """The control batch that opens a term, with `more` after its first record."""
     voter = m.LeaderChangeMessage.Voter
     message = m.LeaderChangeMessage(
         version=0,
@@ -103,8 +104,7 @@ def encode_leader_change(
         granting_voters=[voter(voter_id=each) for each in granted_by],
     )
     return control.quorum(
-        control.ControlType.LEADER_CHANGE,
-        message,
+        [message, *more],
         timestamp=timestamp_ms,
         base_offset=base_offset,
         leader_epoch=epoch,

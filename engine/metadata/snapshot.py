@@ -3,6 +3,7 @@
     00000000000000000057-0000000003.checkpoint     what offsets 0 to 56 said, the last in epoch 3
 
     control batch   SnapshotHeader   when the last of those offsets was written
+                    KRaftVersion, KRaftVoters    if the voters may change (KIP-853)
     batches         the records of the image (image_records.py), up to 1,024 in each
     control batch   SnapshotFooter
 
@@ -16,7 +17,7 @@ it takes one that was cut between two batches for a whole one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -52,30 +53,32 @@ def id_of(name: str) -> SnapshotId | None:
 
 
 def encode(
-    snapshot: SnapshotId, records: Iterable[m.Message], last_timestamp_ms: int, now_ms: int
+    snapshot: SnapshotId,
+    records: Iterable[m.Message],
+    last_timestamp_ms: int,
+    now_ms: int,
+    voters: Sequence[control.QuorumMessage] = (),
 ) -> bytes:
-    """The file; `last_timestamp_ms` is that of the last record that the snapshot contains."""
-    header = m.SnapshotHeaderRecord(0, last_timestamp_ms)
-    parts = [_control(control.ControlType.SNAPSHOT_HEADER, header, 0, snapshot, now_ms)]
-    offset, left = 1, iter(records)
+    """The file; `last_timestamp_ms` is that of the last record that the snapshot contains.
+
+    `voters` are the records about the quorum, which stand beside the header.
+    """
+    head = [m.SnapshotHeaderRecord(0, last_timestamp_ms), *voters]
+    parts = [_control(head, 0, snapshot, now_ms)]
+    offset, left = len(head), iter(records)
     while values := [encode_record(each) for each in islice(left, RECORDS_PER_BATCH)]:
         rows = [Record(0, now_ms, None, value) for value in values]
         parts.append(batch.encode(rows, base_offset=offset, leader_epoch=snapshot.epoch))
         offset += len(rows)
-    footer = m.SnapshotFooterRecord(0)
-    parts.append(_control(control.ControlType.SNAPSHOT_FOOTER, footer, offset, snapshot, now_ms))
+    parts.append(_control([m.SnapshotFooterRecord(0)], offset, snapshot, now_ms))
     return b"".join(parts)
 
 
 def _control(
-    kind: control.ControlType,
-    message: m.SnapshotHeaderRecord | m.SnapshotFooterRecord,
-    offset: int,
-    snapshot: SnapshotId,
-    now_ms: int,
+    messages: Sequence[control.QuorumMessage], offset: int, snapshot: SnapshotId, now_ms: int
 ) -> bytes:
     return control.quorum(
-        kind, message, timestamp=now_ms, base_offset=offset, leader_epoch=snapshot.epoch
+        messages, timestamp=now_ms, base_offset=offset, leader_epoch=snapshot.epoch
     )
 
 

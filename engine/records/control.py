@@ -1,9 +1,9 @@
 """Control records: what the brokers write into a log beside the users' data.
 
-A batch with the control bit holds exactly one record whose key is two 16-bit numbers, a
-version and a type.  They take offsets like any record (which is why a transactional
-topic has gaps in what a consumer sees), are replicated like any, and no client hands
-them to the application.
+A batch with the control bit holds records whose keys are two 16-bit numbers, a version and a
+type; the end of a transaction has a batch to itself.  They take offsets like any record
+(which is why a transactional topic has gaps in what a consumer sees), are replicated like
+any, and no client hands them to the application.
 
 * ABORT and COMMIT end a transaction of one producer in one partition (KIP-98).  The batch
   carries that producer's id and epoch; the value names the coordinator's epoch, so that a
@@ -16,6 +16,7 @@ them to the application.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from enum import IntEnum
 
 from engine.records.batch import CorruptBatch, Record, encode
@@ -54,6 +55,7 @@ _MESSAGES: dict[ControlType, type[m.Message]] = {
     ControlType.KRAFT_VERSION: m.KRaftVersionRecord,
     ControlType.KRAFT_VOTERS: m.VotersRecord,
 }
+_KINDS = {message: kind for kind, message in _MESSAGES.items()}
 
 
 def end_transaction(
@@ -80,20 +82,22 @@ def end_transaction(
 
 
 def quorum(
-    kind: ControlType,
-    message: QuorumMessage,
-    *,
-    timestamp: int,
-    base_offset: int,
-    leader_epoch: int,
+    messages: Sequence[QuorumMessage], *, timestamp: int, base_offset: int, leader_epoch: int
 ) -> bytes:
-    """A batch of the metadata log with one of the quorum's own records.
+    """A batch of the metadata log with records of the quorum's own.
 
-    `message.version` is the version that it is written in.
+    `version` of a message is the version that it is written in.
     """
-    value = codec.encode(message, message.version)
-    record = Record(base_offset, timestamp, _KEY.pack(_CURRENT_VERSION, kind), value)
-    return encode([record], base_offset=base_offset, leader_epoch=leader_epoch, control=True)
+    records = [
+        Record(
+            base_offset + number,
+            timestamp,
+            _KEY.pack(_CURRENT_VERSION, _KINDS[type(message)]),
+            codec.encode(message, message.version),
+        )
+        for number, message in enumerate(messages)
+    ]
+    return encode(records, base_offset=base_offset, leader_epoch=leader_epoch, control=True)
 
 
 def control_type(record: Record) -> ControlType:

@@ -29,9 +29,7 @@ def test_a_marker_ends_one_producers_transaction(commit: bool) -> None:
 def test_a_leader_change_says_who_leads() -> None:
     voters = [m.LeaderChangeMessage.Voter(voter_id=100)]
     message = m.LeaderChangeMessage(version=0, leader_id=100, voters=voters, granting_voters=voters)
-    written = control.quorum(
-        ControlType.LEADER_CHANGE, message, timestamp=1, base_offset=8, leader_epoch=3
-    )
+    written = control.quorum([message], timestamp=1, base_offset=8, leader_epoch=3)
     [record] = batch.decode(written)
     assert record.offset == 8
     assert control.read(record) == message
