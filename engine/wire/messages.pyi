@@ -57,6 +57,26 @@ class AddPartitionsToTxnRequest(RequestMessage[AddPartitionsToTxnResponse]):
     v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] = ...
 
 
+class AddRaftVoterResponse(Message):
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+
+
+class AddRaftVoterRequest(RequestMessage[AddRaftVoterResponse]):
+    class Listener(Structure):
+        name: str = ""
+        host: str = ""
+        port: int = 0
+
+    cluster_id: str | None = ""
+    timeout_ms: int = 0
+    voter_id: int = 0
+    voter_directory_id: bytes = ...
+    listeners: list[AddRaftVoterRequest.Listener] = ...
+    ack_when_committed: bool = True
+
+
 class AllocateProducerIdsResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0
@@ -1558,6 +1578,18 @@ class ProduceRequest(RequestMessage[ProduceResponse]):
     topic_data: list[ProduceRequest.TopicProduceData] = ...
 
 
+class RemoveRaftVoterResponse(Message):
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+
+
+class RemoveRaftVoterRequest(RequestMessage[RemoveRaftVoterResponse]):
+    cluster_id: str | None = ""
+    voter_id: int = 0
+    voter_directory_id: bytes = ...
+
+
 class SyncGroupResponse(Message):
     throttle_time_ms: int = 0
     error_code: int = 0
@@ -1646,6 +1678,36 @@ class UpdateFeaturesRequest(RequestMessage[UpdateFeaturesResponse]):
     timeout_ms: int = 60000
     feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] = ...
     validate_only: bool = False
+
+
+class UpdateRaftVoterResponse(Message):
+    class CurrentLeader(Structure):
+        leader_id: int = -1
+        leader_epoch: int = -1
+        host: str = ""
+        port: int = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    current_leader: UpdateRaftVoterResponse.CurrentLeader | None = None
+
+
+class UpdateRaftVoterRequest(RequestMessage[UpdateRaftVoterResponse]):
+    class Listener(Structure):
+        name: str = ""
+        host: str = ""
+        port: int = 0
+
+    class KRaftVersionFeature(Structure):
+        min_supported_version: int = 0
+        max_supported_version: int = 0
+
+    cluster_id: str | None = ""
+    current_leader_epoch: int = 0
+    voter_id: int = 0
+    voter_directory_id: bytes = ...
+    listeners: list[UpdateRaftVoterRequest.Listener] = ...
+    kraft_version_feature: UpdateRaftVoterRequest.KRaftVersionFeature = ...
 
 
 class VoteResponse(Message):
