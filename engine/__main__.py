@@ -40,6 +40,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
     parser.add_argument("--controllers", type=int, default=1,
                         help="100, 200, 300, …: a quorum of so many (default 1)")  # fmt: skip
+    parser.add_argument("--voters", type=int, default=0,
+                        help="so many of them vote, and this may change (KIP-853)")  # fmt: skip
     parser.add_argument(
         "--port", type=int, default=0, help="of the first broker; 0 takes free ones"
     )
@@ -57,6 +59,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         parser.error(f"--brokers {options.brokers}: give a number from 1 to 100")
     if not 1 <= options.controllers <= 9:
         parser.error(f"--controllers {options.controllers}: give a number from 1 to 9; 3 is usual")
+    if not 0 <= options.voters <= options.controllers:
+        parser.error(f"--voters {options.voters}: there are {options.controllers} controllers")
     if options.controllers > 1 and options.brokers > 99:
         parser.error("controller 200 and broker 200 cannot both be: give --brokers up to 99")
     if not 0 <= options.port <= 65536 - options.brokers:
@@ -90,6 +94,7 @@ def make_cluster(
     spec = ClusterSpec(
         brokers=brokers,
         controllers=controllers,
+        voters=controllers[: options.voters],
         cluster_id=cluster_id,
         settings=dict(each.partition("=")[::2] for each in options.set),
         racks=dict(zip(brokers, filter(None, options.racks.split(",")), strict=False)),

@@ -76,22 +76,23 @@ atexit.register(_kernel.close)
 # -- clusters
 
 
-def engine(*, private: bool = False, brokers: int = 3, controllers: int = 1,
+def engine(*, private: bool = False, brokers: int = 3, controllers: int = 1, voters: int = 0,
            settings: Mapping[str, Any] | None = None, rule: str = "") -> Cluster:  # fmt: skip
     """The embedded engine: three brokers 101–103 and controller 100, in a child process.
 
     With other `brokers`, `controllers` (100, 200, 300, …), `settings` (Kafka's names) or truncation
     `rule`, returns another engine of this kernel, the same one for the same arguments; with
-    `private` a new one.
+    `private` a new one.  Of the controllers so many `voters` may be exchanged for others.
     """
     from kit.clusters import engine as provider
 
     own = {str(name): str(value) for name, value in (settings or {}).items()}
-    if private or (brokers, controllers) != (3, 1) or own or rule:
+    if private or (brokers, controllers, voters) != (3, 1, 0) or own or rule:
         number = f" {len(_kernel.clusters)}" if private else ""
-        name = f"engine of {brokers} {controllers} {sorted(own.items())} {rule}{number}"
+        name = f"engine of {brokers} {controllers} {voters} {sorted(own.items())} {rule}{number}"
         return _kernel.get(name, lambda: provider.start(
-            brokers=brokers, controllers=controllers, settings=own, rule=rule))  # fmt: skip
+            brokers=brokers, controllers=controllers, voters=voters, settings=own,
+            rule=rule))  # fmt: skip
     return _kernel.get("engine", lambda: provider.attach() or provider.start())
 
 

@@ -97,12 +97,15 @@ APIS: dict[str, Api] = {
     "ConsumerGroupDescribe": Api(69, 0, 1, refuses=True),
     "ListConfigResources": Api(74, 0, 1),
     "DescribeTopicPartitions": Api(75, 0, 0, refuses=True),
+    "AddRaftVoter": Api(80, 0, 1),
+    "RemoveRaftVoter": Api(81, 0, 0),
 }
 
 ON_CONTROLLERS: dict[str, Api] = {
     name: APIS[name]
     for name in (
-        "ApiVersions", "DescribeQuorum", "UpdateFeatures", "DescribeCluster", "UnregisterBroker"
+        "ApiVersions", "DescribeQuorum", "UpdateFeatures", "DescribeCluster", "UnregisterBroker",
+        "AddRaftVoter", "RemoveRaftVoter",
     )
 }  # fmt: skip
 """What a controller offers on a listener of its own."""

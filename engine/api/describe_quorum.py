@@ -5,7 +5,7 @@ far each reader has fetched.
 
 Only partition 0 of __cluster_metadata can be asked for, alone.
 
-Simplified: one voter, without an address; directory ids are zero.
+Simplified: brokers have no directory id; nor have voters that cannot change (kraft.version 0).
 Versions: 1+ times of the last fetch, 2+ directory ids and the voters' addresses.
 """
 

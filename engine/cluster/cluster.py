@@ -64,6 +64,7 @@ from engine.events import (
     SetTimer,
     Trace,
 )
+from engine.quorum.formatting import format_new
 from engine.replication.truncation import RULES
 from engine.storage.disk import Disk
 from engine.wire.errors import KafkaError
@@ -315,7 +316,11 @@ class Cluster:
 
         Gives those whose files it cannot go on with, and raises the first if they are too many.
         """
-        controllers, refused = self.spec.controllers, dict[int, KafkaError]()
+        spec, refused = self.spec, dict[int, KafkaError]()
+        controllers = spec.controllers
+        if spec.voters:
+            format_new(self.disks, controllers, spec.voters, spec.cluster_id, spec.addresses,
+                       spec.seed, self.now // 1000)  # fmt: skip
         for node_id in self.spec.nodes:
             try:
                 self.start(node_id)

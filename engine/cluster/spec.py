@@ -12,6 +12,7 @@ from engine import api, past
 from engine.api import on_controllers
 from engine.broker.broker import Apis, Broker
 from engine.control.controller import Controller, Listener
+from engine.quorum import formatting
 from engine.replication.truncation import DEFAULT_RULE
 from engine.settings import Settings
 from engine.storage.disk import Disk
@@ -26,11 +27,13 @@ class ClusterSpec:
     `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
     not have yet (engine/past.py).  `features` are the finalised levels that a new cluster begins
     with, where they are to differ.  With an `ensemble`, ids of ZooKeeper's members, there are no
-    controllers: the brokers elect one of themselves (engine/zookeeper).
+    controllers: the brokers elect one of themselves (engine/zookeeper).  With `voters`, the quorum
+    of controllers begins with these, and may change (kraft.version 1); without, all are voters.
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
     controllers: tuple[int, ...] = (100,)
+    voters: tuple[int, ...] = ()
     cluster_id: str = "kafka-inside-out-00001"
     settings: Mapping[str, Any] = field(default_factory=dict)
     racks: Mapping[int, str] = field(default_factory=dict)
@@ -76,8 +79,11 @@ def make_node(
         levels = {**past.feature_levels(spec.before), **spec.features}
         address = spec.addresses.get(node_id)
         listener = None if address is None else Listener(address, on_controllers.answer, api.fit)
+        quorum: tuple[Any, ...] = spec.controllers, listener
+        if spec.voters:
+            quorum = (), listener, formatting.address_of(node_id, spec.addresses), spec.controllers
         return Controller(node_id, settings, disk, ids, api.refusal, spec.cluster_id, levels,
-                          spec.controllers, listener)  # fmt: skip
+                          *quorum)  # fmt: skip
     host, port = spec.addresses.get(node_id, ("127.0.0.1", 9000 + node_id))
     own: dict[str, Any] = {
         "broker.id": node_id,

@@ -62,6 +62,7 @@ from engine.quorum.fetches import FetchWait
 from engine.quorum.raft_log import RaftLog
 from engine.quorum.replica import RAFT_REQUESTS, RaftCall, RaftTimer, Replica
 from engine.quorum.roles import Role
+from engine.quorum.voter_changes import VOTER_REQUESTS, NewVoterCall, levels
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas
 from engine.settings import Settings
 from engine.storage.disk import Disk
@@ -113,9 +114,11 @@ class Listener:
 class Controller:
     """Controller `node_id` on `disk`; `ids` is its only source of randomness.
 
-    `voters` are the ids of all controllers, alone if there are no others.  With a `cluster_id`,
-    brokers of other clusters are refused.  `levels` are the features that a new cluster starts
-    with; a log that exists keeps its own.  Without a `listener` no client asks it.
+    `voters` are the ids of all controllers, alone if there are no others.  In a quorum whose voters
+    may change they are in the log: then `address` and `controllers` are those of the replica.
+    With a `cluster_id`, brokers of other clusters are refused.  `levels` are the features that a
+    new cluster starts with; a log that exists keeps its own.  Without a `listener` no client asks
+    it.
     """
 
     def __init__(
@@ -129,6 +132,8 @@ class Controller:
         levels: Mapping[str, int] | None = None,
         voters: Sequence[int] = (),
         listener: Listener | None = None,
+        address: tuple[str, int] | None = None,
+        controllers: Sequence[int] = (),
     ) -> None:
         self.node_id = node_id
         self.settings = settings
@@ -139,9 +144,10 @@ class Controller:
         self.levels = {**features.FINALISED, **(levels or {})}
         self.outbox = Outbox()
         self.unanswered: deque[tuple[int, AnyRequest, Message | None]] = deque()
-        self.replica = Replica(
-            node_id, voters or (node_id,), cluster_id, settings, disk, self.outbox, ids, self
-        )
+        if address is None:
+            voters = voters or (node_id,)
+        self.replica = Replica(node_id, voters, cluster_id, settings, disk, self.outbox, ids, self,
+                               address, controllers)  # fmt: skip
         self.is_active = self.is_stopping = False
         self.listener = listener
         self.registration = (
@@ -177,7 +183,7 @@ class Controller:
     def stop(self, now: int) -> list[Effect]:
         """Begins a clean stop, which ends with a Halt effect; a leader first lets others elect."""
         self.is_stopping = True
-        if self.replica.state.is_leader and not self.replica.is_alone:
+        if self.replica.state.is_leader and self.replica.state.voters != (self.node_id,):
             self.replica.resign(now, "it stops")
             self.replica.poll(now)
         self._halt_if_done()
@@ -195,6 +201,8 @@ class Controller:
                     self._on_request(now, event)
                 case Response(_, RaftCall() as call, body):
                     self.replica.answered(now, call, body)
+                case Response(_, NewVoterCall() as call, body):
+                    self.replica.new_voter_answered(now, call, body)
                 case Response(_, RegistrationCall(), body) if self.registration is not None:
                     self.registration.answered(now, body)
                 case Flushed():
@@ -240,7 +248,7 @@ class Controller:
         self.sessions.by_broker.clear()
         if self.image.offset > self.log.high_watermark:
             self._forget()
-            self._apply(self.log.high_watermark)
+        self._apply(self.log.high_watermark)
 
     def committed(self, now: int) -> None:
         """What waited for the high watermark is answered, or applied."""
@@ -285,6 +293,10 @@ class Controller:
     def _on_request(self, now: int, request: AnyRequest) -> None:
         if isinstance(request.body, RAFT_REQUESTS):
             self.replica.requested(now, request)
+        elif isinstance(request.body, VOTER_REQUESTS):
+            self._change_voters(now, request)
+        elif isinstance(request.body, m.ApiVersionsRequest) and isinstance(request.source, int):
+            self._reply(request, levels())
         elif self.listener is not None and request.body.API_KEY in ANY_CONTROLLER:
             self._answer_itself(request, self.listener)
         elif self.is_active:
@@ -293,6 +305,13 @@ class Controller:
             self._reply(request, self._describe(now, request.body))
         else:
             self._refuse(request)
+
+    def _change_voters(self, now: int, request: AnyRequest) -> None:
+        """The leader's to decide; a broker that has forwarded it asks the next controller."""
+        if request.envelope is not None and not self.replica.state.is_leader:
+            self._refuse(request)
+        else:
+            self.replica.asked_to_change(now, request)
 
     def _describe(self, now: int, body: m.DescribeQuorumRequest) -> Message:
         return describe(self.replica, now, body, registration.addresses(self.state))

@@ -10,6 +10,7 @@ from engine.metadata import snapshot
 from engine.metadata.records import METADATA_TOPIC, MetadataRecord
 from engine.metadata.snapshot import SnapshotId
 from engine.wire import messages as m
+from engine.wire import uuids
 from engine.wire.errors import CorruptBatch, Errors
 
 Piece = m.FetchSnapshotResponse.PartitionSnapshot
@@ -23,7 +24,12 @@ class SnapshotDownload:
         self.data = bytearray()
 
     def request(
-        self, cluster_id: str | None, reader: int, epoch: int, max_bytes: int
+        self,
+        cluster_id: str | None,
+        reader: int,
+        epoch: int,
+        max_bytes: int,
+        directory: bytes = uuids.ZERO,
     ) -> m.FetchSnapshotRequest:
         """Asks for the next piece, of the leader of `epoch`."""
         request = m.FetchSnapshotRequest
@@ -31,6 +37,7 @@ class SnapshotDownload:
             current_leader_epoch=epoch,
             snapshot_id=request.SnapshotId(*self.id),
             position=len(self.data),
+            replica_directory_id=directory,
         )
         return request(
             cluster_id=cluster_id,

@@ -1,5 +1,8 @@
 """The quorum of controllers that keeps the metadata log: Raft, by fetching (KIP-595).
 
+    voters.py            a set of voters, each a node and a directory
+    voter_history.py     the sets that the log has had, by offset
+    formatting.py        the first set of a new quorum
     roles.py             the six states of a voter, and what leads from one to the next
     election_state.py    what a voter must not forget: epoch, leader, vote
     quorum_state.py      the only place that changes a state; written down before it is seen
@@ -10,15 +13,17 @@
     fetches.py           the leader's side of Fetch, and the requests that wait
     snapshot_fetches.py  the leader's side of FetchSnapshot
     raft_messages.py     the requests and answers, for the one partition that they are about
+    voter_changes.py     the leader's side of AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter
     replica.py           a voter: answers, asks, and acts when a time has come
     describe.py          DescribeQuorum
 
 A voter is part of a controller, which is the machine on top: it applies what is committed, and
 leads while its voter leads.  Nothing here reads a clock or opens a socket.
 
-Source: `raft` of Kafka 4.3.1; KIP-595, KIP-630 (snapshots), KIP-996 (pre-vote).  Simplified: the
-voters are fixed (`controller.quorum.voters`, kraft.version 0); brokers read what is committed and
-keep no log.
+The voters are fixed (kraft.version 0), or data in the log, and then they may change (1).
+
+Source: `raft` of Kafka 4.3.1; KIP-595, KIP-630 (snapshots), KIP-853 (voters), KIP-996 (pre-vote).
+Simplified: brokers read what is committed and keep no log.
 
 May import: events, metadata, records, settings, storage, wire.
 """

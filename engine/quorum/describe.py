@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.metadata.records import METADATA_TOPIC
 from engine.quorum.replica import Replica
 from engine.quorum.voter_progress import Reader, VoterProgress
+from engine.quorum.voters import LISTENER, Endpoint, ReplicaKey, Voter
 from engine.wire import messages as m
 from engine.wire.errors import Errors
-
-LISTENER = "CONTROLLER"
 
 
 def describe(
@@ -42,13 +41,17 @@ def describe(
         ],
     )
     answer.nodes = [
-        response.Node(
-            voter,
-            [response.Listener(LISTENER, *addresses[voter])] if voter in addresses else [],
-        )
-        for voter in replica.state.voters
+        response.Node(voter.key.id, [response.Listener(*at) for at in _endpoints(voter, addresses)])
+        for voter in replica.state.history.voters.voters
     ]
     return answer
+
+
+def _endpoints(voter: Voter, addresses: Mapping[int, tuple[str, int]]) -> Sequence[Endpoint]:
+    """Those in the log of the voters; if these are fixed, what has been registered."""
+    if voter.endpoints or voter.key.id not in addresses:
+        return voter.endpoints
+    return [Endpoint(LISTENER, *addresses[voter.key.id])]
 
 
 def _refused(body: m.DescribeQuorumRequest, error: Errors, text: str) -> m.DescribeQuorumResponse:
@@ -74,15 +77,20 @@ def _partition(
     answer.leader_epoch = replica.state.epoch
     answer.high_watermark = replica.log.high_watermark
     leader = Reader(replica.log.end_offset, now, now)
-    voters = {**progress.voters, replica.node_id: leader}
-    answer.current_voters = [_row(voter, voters[voter]) for voter in replica.state.voters]
-    answer.observers = [_row(*each) for each in sorted(progress.observers.items())]
+    voters, observers = {**progress.voters, replica.node_id: leader}, dict(progress.observers)
+    if not progress.counts_itself:
+        observers[progress.leader] = leader
+    answer.current_voters = [
+        _row(each, voters[each.id]) for each in replica.state.history.voters.keys
+    ]
+    answer.observers = [_row(*each) for each in sorted(observers.items())]
     return answer
 
 
-def _row(reader: int, seen: Reader) -> m.DescribeQuorumResponse.ReplicaState:
+def _row(reader: ReplicaKey, seen: Reader) -> m.DescribeQuorumResponse.ReplicaState:
     return m.DescribeQuorumResponse.ReplicaState(
-        replica_id=reader,
+        replica_id=reader.id,
+        replica_directory_id=reader.directory,
         log_end_offset=seen.offset,
         last_fetch_timestamp=max(seen.fetched_at // 1000, -1),
         last_caught_up_timestamp=max(seen.caught_up_at // 1000, -1),

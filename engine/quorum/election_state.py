@@ -3,6 +3,9 @@
     {"clusterId":"","leaderId":-1,"leaderEpoch":7,"votedId":200,"appliedOffset":0,
      "currentVoters":[{"voterId":100},{"voterId":200},{"voterId":300}],"data_version":0}
 
+    {"leaderId":-1,"leaderEpoch":7,"votedId":200,"votedDirectoryId":"J8aAPcfLQt2bqs1JT_rMgQ",
+     "data_version":1}                              if the voters may change: the log has them
+
 The file `quorum-state` is written before the voter answers, or asks anything in the new epoch.  A
 voter that forgot its vote could give a second one, and an epoch could have two leaders.
 """
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 
 from engine.metadata.records import METADATA_DIRECTORY
 from engine.storage.disk import Disk
+from engine.wire import uuids
 from engine.wire.errors import Errors, KafkaError
 
 PATH = f"{METADATA_DIRECTORY}/quorum-state"
@@ -24,11 +28,12 @@ _RESTORE = "restore it from a copy; a voter that forgot its vote could give a se
 
 @dataclass(frozen=True, slots=True)
 class ElectionState:
-    """`leader` and `voted` are -1 if there is none."""
+    """`leader` and `voted` are -1 if there is none; a vote is for a node's directory, if known."""
 
     epoch: int = 0
     leader: int = NONE
     voted: int = NONE
+    voted_directory: bytes = uuids.ZERO
 
 
 def read(disk: Disk, voters: Sequence[int], log_epoch: int = 0) -> ElectionState:
@@ -44,6 +49,7 @@ def read(disk: Disk, voters: Sequence[int], log_epoch: int = 0) -> ElectionState
     try:
         found = json.loads(disk.read(PATH, 0, disk.size(PATH)))
         numbers = [found.get(name, NONE) for name in ("leaderEpoch", "leaderId", "votedId")]
+        directory = uuids.from_text(found.get("votedDirectoryId", uuids.to_text(uuids.ZERO)))
         known = tuple(each["voterId"] for each in found.get("currentVoters") or ())
         if found["data_version"] not in (0, 1) or not all(isinstance(n, int) for n in numbers):
             raise ValueError
@@ -55,22 +61,31 @@ def read(disk: Disk, voters: Sequence[int], log_epoch: int = 0) -> ElectionState
             f"{' '.join(map(str, voters))}",
             "start as many controllers as before, or begin with empty folders",
         )
-    return ElectionState(*numbers)
+    epoch, leader, voted = numbers
+    return ElectionState(epoch, leader, voted, directory)
 
 
 def _unusable(why: str, remedy: str) -> KafkaError:
     return KafkaError(Errors.KAFKA_STORAGE_ERROR, f"{why}: {remedy}")
 
 
-def write(disk: Disk, state: ElectionState, voters: Sequence[int]) -> None:
-    """Replaces the file; it survives a power loss when this returns."""
-    content = {
+def write(disk: Disk, state: ElectionState, voters: Sequence[int] | None) -> None:
+    """Replaces the file; it survives a power loss when this returns.
+
+    `voters` are written down with it, None if they may change.
+    """
+    content: dict[str, object] = {
         "clusterId": "",
         "leaderId": state.leader,
         "leaderEpoch": state.epoch,
         "votedId": state.voted,
-        "appliedOffset": 0,
-        "currentVoters": [{"voterId": voter} for voter in voters],
-        "data_version": 0,
     }
+    if voters is None:
+        del content["clusterId"]
+        content["votedDirectoryId"] = uuids.to_text(state.voted_directory)
+        content["data_version"] = 1
+    else:
+        content["appliedOffset"] = 0
+        content["currentVoters"] = [{"voterId": voter} for voter in voters]
+        content["data_version"] = 0
     disk.replace(PATH, json.dumps(content, separators=(",", ":")).encode())

@@ -1,4 +1,4 @@
-"""The leader's side of Fetch: voters copy the log, brokers read what is committed (KIP-595).
+"""The leader's side of Fetch: controllers copy the log, brokers read what is committed (KIP-595).
 
 A voter that asks for what comes after its log's end tells the leader how far it has got.  Does its
 log end where the leader's never was, the answer says where the two part, and the voter cuts there.
@@ -95,16 +95,19 @@ class Fetches:
         data.error_code = error
         self._reply(request, data)
 
+    def copies(self, body: m.FetchRequest) -> bool:
+        """Whether a controller fetches, voter or not: it says which epoch it is in."""
+        asked = raft_messages.partition_of(body)
+        return self.reader_of(body) in self.state.voters or asked.current_leader_epoch >= 0
+
     def _limit(self, request: Request[m.FetchRequest]) -> int:
-        """What this reader may have: voters copy, others read what is committed."""
-        copies = self.reader_of(request.body) in self.state.voters
-        return self.log.end_offset if copies else self.log.high_watermark
+        """What this reader may have: controllers copy, brokers read what is committed."""
+        return self.log.end_offset if self.copies(request.body) else self.log.high_watermark
 
     def _has_news(self, request: Request[m.FetchRequest]) -> bool:
         """Something to read, a high watermark to learn, or an offset that does not exist."""
         asked = raft_messages.partition_of(request.body)
-        copies = self.reader_of(request.body) in self.state.voters
-        if copies and asked.high_watermark < self.log.high_watermark:
+        if self.copies(request.body) and asked.high_watermark < self.log.high_watermark:
             return True
         exists = self.log.start_offset <= asked.fetch_offset <= self.log.end_offset
         return not exists or asked.fetch_offset < self._limit(request)

@@ -14,28 +14,52 @@ Source: QuorumState of Kafka 4.3.1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.quorum import election_state
 from engine.quorum.ballot import Ballot
 from engine.quorum.election_state import NONE, ElectionState
 from engine.quorum.roles import NOMINEES, Role
+from engine.quorum.voter_history import VoterHistory
+from engine.quorum.voters import ReplicaKey, VoterSet
 from engine.storage.disk import Disk
+from engine.wire import uuids
 
 
 class QuorumState:
-    """Voter `node_id` of `voters`; `ballot` is there while it is a nominee.
+    """Replica `node_id`; `ballot` is there while it is a nominee.
 
+    `history` has the voters; `voters` are those that a quorum is configured with.
     `has_fetched` tells whether a follower has had an answer from its leader.
     """
 
     def __init__(self, node_id: int, voters: Sequence[int], disk: Disk) -> None:
         self.node_id = node_id
-        self.voters = tuple(voters)
+        self.history = VoterHistory(VoterSet.of_ids(voters))
+        self.directory = uuids.ZERO
         self.disk = disk
         self.role = Role.UNATTACHED
         self.saved = ElectionState()
         self.ballot: Ballot | None = None
         self.has_fetched = False
+
+    @property
+    def voters(self) -> tuple[int, ...]:
+        return self.history.voters.ids
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the voters are data in the log (kraft.version 1)."""
+        return self.history.version > 0
+
+    @property
+    def key(self) -> ReplicaKey:
+        return ReplicaKey(self.node_id, self.directory)
+
+    @property
+    def is_voter(self) -> bool:
+        """Else it is an observer: it follows, and neither stands nor counts."""
+        return self.history.voters.is_voter(self.key)
 
     @property
     def epoch(self) -> int:
@@ -67,7 +91,7 @@ class QuorumState:
             role = Role.RESIGNED
         elif found.leader in self.voters:
             role = Role.FOLLOWER
-        elif found.voted == self.node_id:
+        elif found.voted == self.node_id and self.is_voter:
             role = Role.CANDIDATE
         else:
             role = Role.UNATTACHED
@@ -84,13 +108,15 @@ class QuorumState:
         """An epoch has one leader, and a vote given in it stays given."""
         same = epoch == self.epoch
         assert not same or self.leader in (NONE, leader), "an epoch has one leader"
-        self._become(Role.FOLLOWER, ElectionState(epoch, leader, self.voted if same else NONE))
+        after = replace(self.saved, leader=leader) if same else ElectionState(epoch, leader)
+        self._become(Role.FOLLOWER, after)
 
     def to_prospective(self) -> None:
         self._become(Role.PROSPECTIVE, self.saved)
 
     def to_candidate(self) -> None:
-        self._become(Role.CANDIDATE, ElectionState(self.epoch + 1, voted=self.node_id))
+        after = ElectionState(self.epoch + 1, NONE, *self.key)
+        self._become(Role.CANDIDATE, after)
 
     def to_leader(self) -> None:
         self._become(Role.LEADER, ElectionState(self.epoch, self.node_id))
@@ -98,13 +124,13 @@ class QuorumState:
     def to_resigned(self) -> None:
         self._become(Role.RESIGNED, self.saved)
 
-    def vote_for(self, candidate: int) -> None:
+    def vote_for(self, candidate: int, directory: bytes = uuids.ZERO) -> None:
         """Writes a vote down; the votes that a prospective voter has collected are void."""
-        self._become(self.role, ElectionState(self.epoch, self.leader, candidate))
+        self._become(self.role, ElectionState(self.epoch, self.leader, candidate, directory))
 
     def _become(self, role: Role, after: ElectionState) -> None:
         if after != self.saved:
-            election_state.write(self.disk, after, self.voters)
+            election_state.write(self.disk, after, None if self.may_change else self.voters)
             self.saved = after
         self.role = role
         self.ballot = Ballot(self.voters, self.node_id) if role in NOMINEES else None
@@ -112,7 +138,13 @@ class QuorumState:
 
     # -- votes
 
-    def grants(self, candidate: int, log_is_current: bool, pre_vote: bool) -> bool:
+    def grants(
+        self,
+        candidate: int,
+        log_is_current: bool,
+        pre_vote: bool,
+        directory: bytes = uuids.ZERO,
+    ) -> bool:
         """Whether this voter votes for a candidate of its own epoch.
 
         `log_is_current`: the candidate's log ends where ours ends, or later.
@@ -127,5 +159,6 @@ class QuorumState:
         if pre_vote:
             return log_is_current
         if self.voted != NONE:
-            return self.voted == candidate
+            noted = self.saved.voted_directory
+            return self.voted == candidate and noted in (uuids.ZERO, directory)
         return self.leader == NONE and log_is_current

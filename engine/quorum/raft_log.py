@@ -31,10 +31,12 @@ from engine.metadata.records import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     MetadataRecord,
+    decode_batch,
     decode_batches,
 )
 from engine.metadata.snapshot import SnapshotId
 from engine.quorum.snapshots import Snapshots
+from engine.quorum.voter_history import BEFORE_THE_LOG, VoterHistory
 from engine.records import batch
 from engine.settings import Settings
 from engine.storage import checkpoints
@@ -61,7 +63,15 @@ class RaftLog:
     What a former process has left is taken as not flushed: it may only be in the page cache.
     """
 
-    def __init__(self, disk: Disk, settings: Settings, outbox: Outbox, now: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        settings: Settings,
+        outbox: Outbox,
+        now: int,
+        history: VoterHistory | None = None,
+    ) -> None:
+        self.history = history or VoterHistory()
         self.settings = settings
         self.outbox = outbox
         self.log = Log(disk, METADATA_DIRECTORY, _log_config(settings), now)
@@ -69,6 +79,7 @@ class RaftLog:
             checkpoints.write_topic_id(disk, METADATA_DIRECTORY, METADATA_TOPIC_ID)
         self.snapshots = Snapshots(disk)
         self._begin_at_snapshot()
+        self._read_voters()
         newest = self.snapshots.newest
         self.high_watermark = newest.end_offset if newest else 0
         self.flushed_to = self.start_offset
@@ -98,6 +109,27 @@ class RaftLog:
         elif start:
             self.log.advance_log_start(self.snapshots.ids[0].end_offset)
 
+    def _read_voters(self) -> None:
+        """From the format on, what snapshot and log say of the voters."""
+        for record in self.snapshots.bootstrap():
+            self.history.read(BEFORE_THE_LOG, record)
+        newest = self.snapshots.newest
+        if newest is not None:
+            self.history.restart_at(newest.end_offset, self.snapshots.load(newest))
+        offset = newest.end_offset if newest else 0
+        while offset < self.end_offset and (data := self.log.read(offset, READ_BYTES)):
+            offset = max(offset + 1, self._take_voters(data))
+
+    def _take_voters(self, data: bytes) -> int:
+        """Voters count from here on, committed or not; gives the offset after these batches."""
+        end = 0
+        for header, position in batch.iterate(data):
+            end = header.next_offset
+            if header.is_control:
+                for offset, record in decode_batch(data, position):
+                    self.history.read(offset, record)
+        return end
+
     @property
     def start_offset(self) -> int:
         return self.log.log_start_offset
@@ -122,6 +154,7 @@ class RaftLog:
         """As leader: one batch, with the next offsets."""
         self.log.append_as_leader(data, epoch, now, "raft-leader")
         self.size_behind += len(data)
+        self._take_voters(data)
         self.flush()
 
     def append_fetched(self, data: bytes, epoch: int) -> None:
@@ -134,6 +167,7 @@ class RaftLog:
         if size:
             self.log.append_as_follower(data[:size])
             self.size_behind += size
+            self._take_voters(data[:size])
             self.flush()
 
     def truncate(self, epoch: int, end_offset: int) -> None:
@@ -148,6 +182,7 @@ class RaftLog:
         if agreed < self.high_watermark:
             raise self._undone(agreed)
         end = self.log.truncate_to(agreed)
+        self.history.truncate_to(end)
         self._measure()
         self.flushed_to = min(self.flushed_to, end)
         if self.flushing_to is not None:
@@ -201,7 +236,9 @@ class RaftLog:
     def write_snapshot(self, now: int, epoch: int, records: Iterable[m.Message]) -> SnapshotId:
         """Of everything that is committed: `epoch` is that of the last committed record."""
         new, now_ms = SnapshotId(self.high_watermark, epoch), now // 1000
-        data = snapshot.encode(new, records, self._timestamp_before(new.end_offset), now_ms)
+        last_ms = self._timestamp_before(new.end_offset)
+        voters = self.history.before(new.end_offset)
+        data = snapshot.encode(new, records, last_ms, now_ms, voters)
         self._clean(now_ms)
         self.snapshots.write(new, data)
         self.looked_at = now
@@ -215,6 +252,7 @@ class RaftLog:
         self.snapshots.write(new, data)
         self.log.truncate_fully_and_start_at(new.end_offset)
         self.snapshots.delete_below(new.end_offset)
+        self.history.restart_at(new.end_offset, snapshot.decode(data))
         self.high_watermark = self.flushed_to = new.end_offset
         self.looked_at = now
         self._measure()

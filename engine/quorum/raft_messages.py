@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.metadata.records import METADATA_TOPIC, METADATA_TOPIC_ID
 from engine.quorum.election_state import ElectionState
+from engine.quorum.voters import ReplicaKey, Voter
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 from engine.wire.structures import Message, RequestMessage
@@ -19,41 +20,52 @@ from engine.wire.structures import Message, RequestMessage
 
 
 def vote(
-    cluster_id: str, voter: int, epoch: int, replica: int, last: tuple[int, int], pre_vote: bool
+    cluster_id: str,
+    voter: ReplicaKey,
+    epoch: int,
+    replica: ReplicaKey,
+    last: tuple[int, int],
+    pre_vote: bool,
 ) -> m.VoteRequest:
     """`last`: (epoch, offset) at which the asking replica's log ends."""
     request = m.VoteRequest
     part = request.PartitionData(
         replica_epoch=epoch,
-        replica_id=replica,
+        replica_id=replica.id,
+        replica_directory_id=replica.directory,
+        voter_directory_id=voter.directory,
         last_offset_epoch=last[0],
         last_offset=last[1],
         pre_vote=pre_vote,
     )
-    return request(cluster_id, voter, [request.TopicData(METADATA_TOPIC, [part])])
+    return request(cluster_id, voter.id, [request.TopicData(METADATA_TOPIC, [part])])
 
 
-def begin_epoch(cluster_id: str, voter: int, epoch: int, leader: int) -> m.BeginQuorumEpochRequest:
+def begin_epoch(
+    cluster_id: str, voter: ReplicaKey, epoch: int, leader: int
+) -> m.BeginQuorumEpochRequest:
     request = m.BeginQuorumEpochRequest
-    part = request.PartitionData(leader_id=leader, leader_epoch=epoch)
-    return request(cluster_id, voter, [request.TopicData(METADATA_TOPIC, [part])])
+    part = request.PartitionData(
+        voter_directory_id=voter.directory, leader_id=leader, leader_epoch=epoch
+    )
+    return request(cluster_id, voter.id, [request.TopicData(METADATA_TOPIC, [part])])
 
 
 def end_epoch(
-    cluster_id: str, epoch: int, leader: int, successors: Sequence[int]
+    cluster_id: str, epoch: int, leader: int, successors: Sequence[ReplicaKey]
 ) -> m.EndQuorumEpochRequest:
     request = m.EndQuorumEpochRequest
     part = request.PartitionData(
         leader_id=leader,
         leader_epoch=epoch,
-        preferred_candidates=[request.ReplicaInfo(candidate_id=each) for each in successors],
+        preferred_candidates=[request.ReplicaInfo(*each) for each in successors],
     )
     return request(cluster_id, [request.TopicData(METADATA_TOPIC, [part])])
 
 
 def fetch(
     cluster_id: str,
-    replica: int,
+    replica: ReplicaKey,
     epoch: int,
     last: tuple[int, int],
     high_watermark: int,
@@ -67,14 +79,26 @@ def fetch(
         fetch_offset=last[1],
         last_fetched_epoch=last[0],
         partition_max_bytes=max_bytes,
+        replica_directory_id=replica.directory,
         high_watermark=high_watermark,
     )
     return request(
         cluster_id=cluster_id,
-        replica_state=request.ReplicaState(replica_id=replica),
+        replica_state=request.ReplicaState(replica_id=replica.id),
         max_wait_ms=max_wait_ms,
         max_bytes=max_bytes,
         topics=[request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[part])],
+    )
+
+
+def update_voter(cluster_id: str, epoch: int, voter: Voter) -> m.UpdateRaftVoterRequest:
+    request = m.UpdateRaftVoterRequest
+    return request(
+        cluster_id,
+        epoch,
+        *voter.key,
+        [request.Listener(*each) for each in voter.endpoints],
+        request.KRaftVersionFeature(*voter.supported),
     )
 
 
@@ -135,6 +159,9 @@ def answered_partition(body: Message | tuple[()] | None) -> Any:
     """(error, leader epoch, leader, partition) of an answer; None if it has no partition."""
     if not isinstance(body, Message):
         return None
+    if isinstance(body, m.UpdateRaftVoterResponse):
+        told = body.current_leader or body.CurrentLeader()
+        return Errors(body.error_code), told.leader_epoch, told.leader_id, body
     rows: Any = getattr(body, "responses", None) or getattr(body, "topics", None)
     if not rows or not rows[0].partitions:
         return None

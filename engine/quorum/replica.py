@@ -1,10 +1,14 @@
 """A voter: it answers the other voters, asks them, and acts when a time has come.
 
+A controller that is no voter is an observer: it copies the log as a follower does, and does not
+stand for election when it hears of no leader (KIP-853).
+
     Vote                asked by a nominee, before and in a new epoch
     BeginQuorumEpoch    a leader makes itself known to voters that do not fetch from it
     EndQuorumEpoch      a leader stops, and says who should follow it
     Fetch               everything else: copying, counting, and "I am still there"
     FetchSnapshot       what a follower needs that the leader's log no longer has
+    UpdateRaftVoter     a voter has another address than the log says
 
 Each event changes something; then `poll` does what is due.  So the rules of a state are in one
 place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
@@ -31,21 +35,26 @@ from engine.events import Answered, AnyRequest, Outbox, Request
 from engine.metadata.records import encode_batch, encode_leader_change
 from engine.metadata.snapshot import SnapshotId
 from engine.metadata.snapshot_download import SnapshotDownload
-from engine.quorum import fetches, raft_messages, snapshot_fetches
+from engine.quorum import fetches, formatting, raft_messages, snapshot_fetches
 from engine.quorum.election_state import NONE
 from engine.quorum.fetches import Fetches
 from engine.quorum.quorum_state import QuorumState
 from engine.quorum.raft_log import EpochEnd, RaftLog
 from engine.quorum.roles import NOMINEES, Role
+from engine.quorum.voter_changes import NewVoterCall, VoterChanges
+from engine.quorum.voter_history import BEFORE_THE_LOG
 from engine.quorum.voter_progress import VoterProgress
+from engine.quorum.voters import Voter
 from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
+from engine.wire import uuids
 from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors
 from engine.wire.structures import Message, RequestMessage
 
 MAX_WAIT_MS = 500
+NEVER = 1 << 62
 CHECK_QUORUM_FACTOR = 1.5
 APART_US = 50_000
 """The spread of followers' fetch timers; without it, two would stand at one instant."""
@@ -85,7 +94,11 @@ class Machine(Protocol):
 
 
 class Replica:
-    """Voter `node_id`; `ids` is its only source of randomness."""
+    """Replica `node_id`; `ids` is its only source of randomness.
+
+    In a quorum whose voters may change, `address` is its own and `controllers` are the nodes that
+    it asks who leads; there are no `voters` then, as they are in the log.
+    """
 
     def __init__(
         self,
@@ -97,6 +110,8 @@ class Replica:
         outbox: Outbox,
         ids: Random,
         machine: Machine,
+        address: tuple[str, int] | None = None,
+        controllers: Sequence[int] = (),
     ) -> None:
         self.node_id = node_id
         self.cluster_id = cluster_id
@@ -106,10 +121,14 @@ class Replica:
         self.ids = ids
         self.machine = machine
         self.state = QuorumState(node_id, voters, disk)
+        self.address = address
+        self.controllers = tuple(controllers)
         self.log: RaftLog
         self.fetches: Fetches
+        self.changes: VoterChanges
         self.progress: VoterProgress | None = None
         self.has_claimed = False
+        self.update_at = 0  # when a follower looks whether the log has its address
         self.deadline = 0  # the end of the present state, if nothing comes in between
         self.begin_at = 0
         self.calls: dict[int, RaftCall] = {}
@@ -121,11 +140,21 @@ class Replica:
 
     @property
     def is_alone(self) -> bool:
-        return self.state.voters == (self.node_id,)
+        """The only voter there will ever be."""
+        return self.address is None and self.state.voters == (self.node_id,)
 
     @property
     def others(self) -> list[int]:
-        return [each for each in self.state.voters if each != self.node_id]
+        """The other voters, and all other controllers that could know who leads."""
+        known = dict.fromkeys((*self.state.voters, *self.controllers))
+        return [each for each in known if each != self.node_id]
+
+    @property
+    def itself(self) -> Voter | None:
+        """What the log should say of it as a voter; None if the voters are fixed."""
+        if self.address is None:
+            return None
+        return formatting.voter(self.node_id, self.state.directory, self.address)
 
     @property
     def last(self) -> tuple[int, int]:
@@ -136,15 +165,23 @@ class Replica:
 
     def start(self, now: int) -> None:
         """Goes on where the last process stopped; the only voter leads at once."""
-        self.log = RaftLog(self.disk, self.settings, self.outbox, now)
-        self.fetches = Fetches(self.state, self.log, self.outbox)
-        self.state.begin(self.log.last_epoch)
+        state, outbox = self.state, self.outbox
+        self.log = RaftLog(self.disk, self.settings, outbox, now, state.history)
+        self.fetches = Fetches(state, self.log, outbox)
+        self.changes = VoterChanges(state, self.log, outbox, self.cluster_id, self.settings)
+        if self.address is not None:
+            state.directory = formatting.directory_of(
+                self.disk, self.cluster_id, self.node_id, self.ids
+            )
+        state.begin(self.log.last_epoch)
         if self.is_alone:
             self.state.to_candidate()
             self._lead(now)
             return
         self.log.flush()
-        following = self.state.role is Role.FOLLOWER
+        if state.is_voter and len(state.voters) == 1:
+            state.to_prospective()
+        following = state.role is Role.FOLLOWER
         self.deadline = now + (self._fetch_timeout_us if following else self._election_timeout_us())
         if self.log.high_watermark:
             self.machine.committed(now)  # what its newest snapshot holds
@@ -163,12 +200,28 @@ class Replica:
         elif isinstance(body, m.FetchSnapshotRequest):
             piece = snapshot_fetches.answer(self.state, self.log, body, part)
             if self.progress is not None and piece.topics[0].partitions[0].error_code == 0:
-                self.progress.heard_from(now, body.replica_id)
+                self.progress.heard_from(now, body.replica_id, part.replica_directory_id)
             self.outbox.reply(request, piece)
         else:
             error, granted = self._asked(now, body, part)
             answer = raft_messages.answer(body, self.state.saved, error, granted)
             self.outbox.reply(request, answer)
+        self.poll(now)
+
+    def asked_to_change(self, now: int, request: AnyRequest) -> None:
+        """One of VOTER_REQUESTS."""
+        self.changes.asked(now, request, self.progress)
+        self._voters_changed(now)
+
+    def new_voter_answered(self, now: int, call: NewVoterCall, body: Answered) -> None:
+        self.changes.answered(now, call, body, self.progress)
+        self._voters_changed(now)
+
+    def _voters_changed(self, now: int) -> None:
+        """The others may read what was appended, and a majority may be another one."""
+        if self.progress is not None:
+            self.fetches.look_again()
+            self._count(now)
         self.poll(now)
 
     def answered(self, now: int, call: RaftCall, body: Answered) -> None:
@@ -227,7 +280,7 @@ class Replica:
         asking = part.replica_id if isinstance(body, m.VoteRequest) else part.leader_id
         if epoch < self.state.epoch:
             return Errors.FENCED_LEADER_EPOCH, False
-        if asking not in self.others:
+        if asking < 0 or asking == self.node_id:
             return Errors.INVALID_REQUEST, False
         if isinstance(body, m.VoteRequest):
             return self._vote(now, body, part)
@@ -236,9 +289,14 @@ class Replica:
         self._heard_of(now, epoch, asking)
         if isinstance(body, m.EndQuorumEpochRequest):
             self._leader_leaves(now, part)
-        elif body.voter_id not in (NONE, self.node_id):
+        elif not self._is_meant(body.voter_id, part.voter_directory_id):
             return Errors.INVALID_VOTER_KEY, False
         return Errors.NONE, False
+
+    def _is_meant(self, voter: int, directory: bytes) -> bool:
+        """Whether a request is for this replica, or does not say."""
+        same = directory in (uuids.ZERO, self.state.directory)
+        return voter == NONE or (voter == self.node_id and same)
 
     def _vote(self, now: int, body: m.VoteRequest, part: Any) -> tuple[Errors, bool]:
         last = part.last_offset_epoch, part.last_offset
@@ -246,12 +304,12 @@ class Replica:
         if last[1] < 0 or not 0 <= last[0] <= highest:
             return Errors.INVALID_REQUEST, False
         self._heard_of(now, part.replica_epoch, NONE)
-        if body.voter_id not in (NONE, self.node_id):
+        if not self._is_meant(body.voter_id, part.voter_directory_id):
             return Errors.INVALID_VOTER_KEY, False
-        candidate = part.replica_id
-        granted = self.state.grants(candidate, last >= self.last, part.pre_vote)
+        candidate, directory = part.replica_id, part.replica_directory_id
+        granted = self.state.grants(candidate, last >= self.last, part.pre_vote, directory)
         if granted and not part.pre_vote and self.state.voted == NONE:
-            self.state.vote_for(candidate)
+            self.state.vote_for(candidate, directory)
             self.calls.clear()
             self.deadline = now + self._election_timeout_us()
             self._trace("_vote", "voted", "its log ends where ours does, or later",
@@ -273,8 +331,7 @@ class Replica:
     def _fetched(self, now: int, request: Request[m.FetchRequest], part: Any) -> None:
         """A reader asks for what comes after its log; a voter is counted by it."""
         epoch, progress = part.current_leader_epoch, self.progress
-        reader = self.fetches.reader_of(request.body)
-        copies = reader in self.state.voters
+        reader, copies = self.fetches.reader_of(request.body), self.fetches.copies(request.body)
         if epoch != NONE and epoch < self.state.epoch:
             self.fetches.refuse(request, Errors.FENCED_LEADER_EPOCH)
         elif epoch > self.state.epoch:
@@ -286,7 +343,8 @@ class Replica:
         elif elsewhere := self._elsewhere(part, copies):
             self.fetches.redirect(request, elsewhere)
         else:
-            progress.fetched(now, reader, part.fetch_offset, self.log.high_watermark)
+            progress.fetched(now, reader, part.fetch_offset, self.log.high_watermark,
+                             part.replica_directory_id)  # fmt: skip
             if copies:
                 self._count(now)
             self.fetches.answer(now, request)
@@ -304,7 +362,7 @@ class Replica:
 
     def _heard_of(self, now: int, epoch: int, leader: int) -> bool:
         """Another voter is in a later epoch, or knows the leader of ours; True if that is news."""
-        known = leader in self.state.voters and leader != self.node_id
+        known = leader not in (NONE, self.node_id)
         later = epoch > self.state.epoch
         if known and (later or (epoch == self.state.epoch and self.state.leader == NONE)):
             self.state.to_follower(epoch, leader)
@@ -324,6 +382,8 @@ class Replica:
             self.state.ballot.record(peer, part.vote_granted)
         elif isinstance(body, m.EndQuorumEpochResponse):
             self.unaware.discard(peer)
+        elif isinstance(body, m.UpdateRaftVoterResponse):
+            self._hears_the_leader(now)
         elif isinstance(body, m.FetchResponse) and peer == self.state.leader:
             self._copy(now, part)
         elif isinstance(body, m.FetchSnapshotResponse) and peer == self.state.leader:
@@ -384,6 +444,9 @@ class Replica:
         self.machine.committed(now)
         if self.progress is not None:
             self.fetches.look_again()
+            self.changes.committed()
+            if self.changes.is_settled() and not self.state.is_voter:
+                self.resign(now, "it is no voter any more")
 
     # -- what is due
 
@@ -391,6 +454,7 @@ class Replica:
         """Does what is due, and sets the timer for what comes next."""
         if self.is_alone:
             return
+        self.changes.expire(now)
         while self._advance(now):
             pass
         self._ask(now)
@@ -408,7 +472,7 @@ class Replica:
                 self._lead(now, sorted(ballot.granted))
             case Role.PROSPECTIVE if is_over or (ballot is not None and ballot.is_lost):
                 self._step_back(now)
-            case Role.UNATTACHED | Role.FOLLOWER | Role.CANDIDATE if is_over:
+            case Role.UNATTACHED | Role.FOLLOWER | Role.CANDIDATE if is_over and state.is_voter:
                 tried = state.role is Role.CANDIDATE
                 why = "no majority in time" if tried else "it hears of no leader"
                 state.to_prospective()
@@ -425,7 +489,7 @@ class Replica:
     def _step_back(self, now: int) -> None:
         """The others would not vote for it: it goes on with the leader it had, or with none."""
         state, why = self.state, "a majority would not vote for it"
-        if state.leader in self.others:
+        if state.leader not in (NONE, self.node_id):
             state.to_follower(state.epoch, state.leader)
             self._changed(now, self._fetch_timeout_us, why)
         else:
@@ -439,15 +503,26 @@ class Replica:
         names = " ".join(map(str, granted_by))
         why = f"{names} voted for it" if granted_by else "the only voter won"
         self._changed(now, 0, why)
-        self.progress = VoterProgress(self.node_id, state.voters, start, now)
+        self.progress = VoterProgress(state.key, state.history.voters, start, now)
         self.begin_at = now
         opening = encode_leader_change(
-            self.node_id, state.voters, granted_by or state.voters, state.epoch, start, now // 1000
-        )
+            self.node_id, state.voters, granted_by or state.voters, state.epoch, start,
+            now // 1000, self._voters_to_write(),
+        )  # fmt: skip
         self.log.append(opening, state.epoch, now)
         if self.is_alone:
             self.has_claimed = True
             self.machine.leads(now)
+
+    def _voters_to_write(self) -> list[m.KRaftVersionRecord | m.VotersRecord]:
+        """A new leader's: the first voters are not in the log yet, or its address is another."""
+        history, itself = self.state.history, self.itself
+        if not self.state.may_change or itself is None:
+            return []
+        if history.offset != BEFORE_THE_LOG and history.voters.find(self.node_id) == itself:
+            return []
+        voters = history.voters.with_voter(itself)
+        return [m.KRaftVersionRecord(0, history.version), voters.record()]
 
     def _changed(self, now: int, wait_us: int, why: str) -> None:
         """The state is another one: for so long, if nothing comes in between."""
@@ -458,6 +533,7 @@ class Replica:
         if self.progress is not None:
             self.progress = None
             self.fetches.fail_all()
+            self.changes.give_up()
             self.machine.follows(now)
         if self.state.is_leader:
             self._trace("_lead", "controller", why, leader=self.node_id, epoch=self.state.epoch)
@@ -467,7 +543,8 @@ class Replica:
     def _ends_at(self) -> int:
         if self.progress is not None:
             patience_us = int(CHECK_QUORUM_FACTOR * self._fetch_timeout_us)
-            return self.progress.heard_at + patience_us
+            needs_others = self.progress.others_needed > 0
+            return self.progress.heard_at + patience_us if needs_others else NEVER
         return self.deadline
 
     # -- what it asks
@@ -480,8 +557,9 @@ class Replica:
             case Role.PROSPECTIVE | Role.CANDIDATE:
                 self._ask_for_votes(now)
             case Role.FOLLOWER if self.log.is_flushed and not self.calls:
-                if self._may_ask(now, state.leader):
-                    self._fetch(state.leader)
+                lost = not state.is_voter and now >= self.deadline
+                if not lost and self._may_ask(now, state.leader):
+                    self._ask_the_leader(now)
                 else:
                     self._fetch_from_any(now)
             case Role.LEADER if self.progress is not None and now >= self.begin_at:
@@ -489,15 +567,16 @@ class Replica:
                 self.begin_at = now + silent_us
                 for peer in self.progress.unaware(now, silent_us):
                     if self._may_ask(now, peer):
-                        body = raft_messages.begin_epoch(
-                            self.cluster_id, peer, state.epoch, self.node_id
-                        )
-                        self._send(peer, body)
+                        self._send(peer, raft_messages.begin_epoch(
+                            self.cluster_id, state.history.voters.key_of(peer), state.epoch,
+                            self.node_id,
+                        ))  # fmt: skip
             case Role.RESIGNED:
                 for peer in self.others:
                     if peer in self.unaware and self._may_ask(now, peer):
+                        successors = map(state.history.voters.key_of, self.successors)
                         self._send(peer, raft_messages.end_epoch(
-                            self.cluster_id, state.epoch, self.node_id, self.successors
+                            self.cluster_id, state.epoch, self.node_id, list(successors)
                         ))  # fmt: skip
 
     def _ask_for_votes(self, now: int) -> None:
@@ -509,10 +588,10 @@ class Replica:
             return  # what it asks votes for must outlive a power loss
         for peer in ballot.unheard:
             if self._may_ask(now, peer):
-                body = raft_messages.vote(
-                    self.cluster_id, peer, state.epoch, self.node_id, self.last, pre_vote
-                )
-                self._send(peer, body)
+                voter = state.history.voters.key_of(peer)
+                self._send(peer, raft_messages.vote(
+                    self.cluster_id, voter, state.epoch, state.key, self.last, pre_vote
+                ))  # fmt: skip
 
     def _fetch_from_any(self, now: int) -> None:
         """Someone will know who leads."""
@@ -520,16 +599,31 @@ class Replica:
         if ready:
             self._fetch(self.ids.choice(ready))
 
+    def _ask_the_leader(self, now: int) -> None:
+        """To update what the log says of this voter, if need be; else for what comes next."""
+        state, itself = self.state, self.itself
+        voters = state.history.voters
+        if itself is None or now < self.update_at or not state.may_change:
+            self._fetch(state.leader)
+            return
+        self.update_at = now + self._fetch_timeout_us
+        if state.is_voter and voters.find(self.node_id) != itself:
+            self._send(state.leader, raft_messages.update_voter(
+                self.cluster_id, state.epoch, itself
+            ))  # fmt: skip
+        else:
+            self._fetch(state.leader)
+
     def _fetch(self, peer: int) -> None:
         if self.download is not None and peer == self.state.leader:
             max_bytes: int = self.settings["controller.quorum.fetch.snapshot.max.bytes"]
             self._send(peer, self.download.request(
-                self.cluster_id, self.node_id, self.state.epoch, max_bytes
+                self.cluster_id, self.node_id, self.state.epoch, max_bytes, self.state.directory
             ))  # fmt: skip
             return
         body = raft_messages.fetch(
             self.cluster_id,
-            self.node_id,
+            self.state.key,
             self.state.epoch,
             self.last,
             self.log.high_watermark,
@@ -557,9 +651,12 @@ class Replica:
         times = [self._ends_at()]
         if self.progress is not None:
             times.append(self.begin_at)
+            if self.changes.pending is not None:
+                times.append(self.changes.pending.until)
         else:
-            times += [at for at in self.resting.values() if at > now]
-        self.outbox.set_timer(RaftTimer(), min(times))
+            times += self.resting.values()
+        if due := [at for at in times if now < at < NEVER]:
+            self.outbox.set_timer(RaftTimer(), min(due))
 
     @property
     def _fetch_timeout_us(self) -> int:

@@ -19,8 +19,8 @@ BOOTSTRAP = SnapshotId(0, 0)
 """Kafka formats a quorum whose voters may change with this one; it holds no metadata."""
 
 UNFINISHED = tuple(f"{snapshot.SUFFIX}{ending}" for ending in (".part", ".deleted", ".tmp"))
-HEADER_BYTES = 512
-"""The first batch has the header alone, and is shorter."""
+HEADER_BYTES = 4096
+"""The first batch has the header, and perhaps the voters, and is shorter."""
 
 
 class Snapshots:
@@ -71,6 +71,10 @@ class Snapshots:
                 f"the snapshot {which.path} is of a Kafka with more than this engine has "
                 f"({error}): remove ACLs, SCRAM users and delegation tokens there first",
             ) from None
+
+    def bootstrap(self) -> list[MetadataRecord]:
+        """The records of the one that the quorum was formatted with; none if there is none."""
+        return self.load(BOOTSTRAP) if self.disk.exists(BOOTSTRAP.path) else []
 
     def last_timestamp(self, which: SnapshotId) -> int:
         """When the last record in it was written, in milliseconds; -1 if it is damaged."""

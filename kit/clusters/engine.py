@@ -191,12 +191,14 @@ def start(
     shared: bool = False,
     brokers: int = len(BROKERS),
     controllers: int = 1,
+    voters: int = 0,
     settings: dict[str, str] | None = None,
     rule: str = "",
 ) -> KafkaCluster:
     """Starts an engine of brokers 101, 102, … and returns when all of them serve.
 
-    Its controllers are 100, 200, …; several are a quorum.
+    Its controllers are 100, 200, …; several are a quorum.  With `voters`, so many of them begin as
+    voters, and that may change (kraft.version 1).
 
     `settings` are broker configs beside those that every cluster of the kit has.  With fewer
     than three brokers groups need a smaller offsets.topic.replication.factor among them, as in
@@ -210,7 +212,8 @@ def start(
     reaper = Reaper.start_shared(socket_path) if shared else Reaper.start()
     try:
         reaper.own(str(directory))
-        known = _launch(reaper, directory, label, (controllers, brokers), settings or {}, rule)
+        nodes = controllers, voters, brokers
+        known = _launch(reaper, directory, label, nodes, settings or {}, rule)
         bootstrap = ",".join(f"{HOST}:{port}" for port in known["ports"].values())
         registration = registry.Registration(
             label,
@@ -243,21 +246,21 @@ def _launch(
     reaper: Reaper,
     directory: Path,
     label: str,
-    nodes: tuple[int, int],
+    nodes: tuple[int, int, int],
     settings: dict[str, str],
     rule: str,
 ) -> dict[str, Any]:
     """Spawns the process and waits for what it announces: ports, control socket, secret.
 
-    `nodes`: how many controllers and brokers.
+    `nodes`: how many controllers, voters and brokers.
     """
-    controllers, brokers = nodes
+    controllers, voters, brokers = nodes
     ids = range(BROKERS[0], BROKERS[0] + brokers)
     racks = ",".join(settings_table.RACKS.get(node, "") for node in ids)
     announced = directory / "engine.json"
     argv = [
         *(sys.executable, "-m", "engine", "--brokers", str(brokers), "--racks", racks),
-        *("--controllers", str(controllers)),
+        *("--controllers", str(controllers), "--voters", str(voters)),
         *("--data", str(directory / "data"), "--control", str(announced)),
         *(("--rule", rule) if rule else ()),
     ]

@@ -9,6 +9,9 @@
     applied       A controller that is not active has applied all below its high watermark.
     written       What a voter says of epoch, leader and vote is what its disk says.
     snapshot      A snapshot says what the committed records below its offset say.
+    in force      A replica goes by the last set of voters that its log has, committed or not.
+    one change    A set of voters has one voter more or less than the one before it.  A leader
+                  appends it after that one, and a record of its own epoch, are committed.
 
 Names of the Raft paper: election safety, state machine safety, leader completeness.
 """
@@ -26,21 +29,29 @@ from engine.metadata.snapshot import SnapshotId
 from engine.quorum import election_state
 from engine.quorum.election_state import NONE, ElectionState
 from engine.quorum.raft_log import RaftLog
+from engine.quorum.replica import Replica
+from engine.quorum.voter_history import BEFORE_THE_LOG
+from engine.quorum.voters import VoterSet
 from engine.records import batch
 from engine.sim.invariants.books import Violation
+from engine.wire import messages as m
+from engine.wire import uuids
+from engine.wire.structures import Message
 
 READ_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class Seen:
-    """A voter as it was last seen, in its life number `life`."""
+    """A voter as it was last seen, in its life number `life`; with another disk it is another."""
 
+    directory: bytes = uuids.ZERO
     life: int = 0
     saved: ElectionState = field(default_factory=ElectionState)
     led: bool = False
     end_offset: int = 0
     high_watermark: int = 0
+    voters_at: int = BEFORE_THE_LOG
     snapshot: SnapshotId | None = None
 
 
@@ -51,7 +62,7 @@ class QuorumInvariants:
         self.cluster = cluster
         self.seen = {each: Seen() for each in cluster.spec.controllers}
         self.leaders: dict[int, int] = {}
-        self.votes: dict[tuple[int, int], int] = {}
+        self.votes: dict[tuple[int, bytes, int], int] = {}
         self.committed: dict[int, bytes] = {}
         """By base offset: each batch that some voter has known to be committed."""
         self.committed_to = 0
@@ -62,8 +73,11 @@ class QuorumInvariants:
             if controller is None:
                 continue
             state, log = controller.replica.state, controller.replica.log
-            now = Seen(self.cluster.processes.life(node_id), state.saved, state.is_leader,
-                       log.end_offset, log.high_watermark, log.snapshots.newest)  # fmt: skip
+            now = Seen(state.directory, self.cluster.processes.life(node_id), state.saved,
+                       state.is_leader, log.end_offset, log.high_watermark, state.history.offset,
+                       log.snapshots.newest)  # fmt: skip
+            if now.directory != before.directory:
+                before = Seen(now.directory)
             if now != before:
                 self.seen[node_id] = now
                 self._check(node_id, before, now, controller)
@@ -71,7 +85,7 @@ class QuorumInvariants:
     def _check(self, node_id: int, before: Seen, now: Seen, controller: Controller) -> None:
         log = controller.replica.log
         if now.saved != before.saved:
-            self._check_election(node_id, before.saved, now.saved)
+            self._check_election(node_id, before, now.saved)
         if now.life == before.life and now.high_watermark < before.high_watermark:
             raise Violation(
                 f"monotonic: the high watermark of {node_id} falls from {before.high_watermark} "
@@ -94,22 +108,62 @@ class QuorumInvariants:
             self._compare(node_id, log, 0, self.committed_to, "leads, and has")
         if now.snapshot is not None and now.snapshot != before.snapshot:
             self._check_snapshot(node_id, log, now.snapshot)
+        if log.history.version:
+            since = before.end_offset if same_life else log.end_offset
+            self._check_voters(node_id, controller.replica, since)
+
+    def _check_voters(self, node_id: int, replica: Replica, since: int) -> None:
+        """What it goes by is the last set in its log; of a leader, also when it was appended."""
+        log, history = replica.log, replica.log.history
+        if history.offset >= log.end_offset:
+            raise Violation(
+                f"in force: {node_id} goes by voters of {history.offset}, and its log ends at "
+                f"{log.end_offset}"
+            )
+        for _, data, _ in _batches(log, max(since, log.start_offset), log.end_offset):
+            if not batch.read_header(data).is_control:
+                continue
+            for offset, record in decode_batches(data):
+                if isinstance(record, m.VotersRecord) and offset >= history.offset:
+                    self._check_set(node_id, replica, offset, VoterSet.of_record(record))
+
+    def _check_set(self, node_id: int, replica: Replica, offset: int, voters: VoterSet) -> None:
+        log, history = replica.log, replica.log.history
+        if history.voters != voters:
+            raise Violation(
+                f"in force: {node_id} goes by {history.voters.ids}, and at {offset} its log says "
+                f"{voters.ids}"
+            )
+        at, _, former = history.entries[-2]
+        changed = {*voters.keys} ^ {*former.keys} if former.voters else ()
+        if len(changed) > 1:
+            raise Violation(f"one change: {len(changed)} voters changed at {offset}")
+        if changed and replica.progress is not None:
+            known = log.high_watermark
+            if known <= at or known <= replica.progress.epoch_start:
+                raise Violation(
+                    f"one change: {node_id} changes the voters at {offset}, and has committed up "
+                    f"to {known}, not what was before"
+                )
 
     def _check_snapshot(self, node_id: int, log: RaftLog, snapshot: SnapshotId) -> None:
         """It is what all that was committed below its offset leads to."""
-        image, epoch = MetadataImage(), 0
+        image, epoch, voters = MetadataImage(), 0, list[Message]()
         for base_offset in sorted(at for at in self.committed if at < snapshot.end_offset):
             data = self.committed[base_offset]
             epoch = batch.read_header(data).partition_leader_epoch
             for _, record in decode_batches(data):
                 image.apply(record)
+                if isinstance(record, m.VotersRecord):
+                    voters = [m.KRaftVersionRecord(0, 1), record]
         found = log.snapshots.load(snapshot)
-        if snapshot.epoch != epoch or found != list(image_records.records(image)):
+        if snapshot.epoch != epoch or found != [*voters, *image_records.records(image)]:
             raise Violation(
                 f"snapshot: {snapshot} of {node_id} does not say what was committed up to there"
             )
 
-    def _check_election(self, node_id: int, before: ElectionState, now: ElectionState) -> None:
+    def _check_election(self, node_id: int, seen: Seen, now: ElectionState) -> None:
+        before = seen.saved
         if now.epoch < before.epoch:
             raise Violation(f"epochs: {node_id} goes back from {before.epoch} to {now.epoch}")
         if now != election_state.read(self.cluster.disks[node_id], self.cluster.spec.controllers):
@@ -121,7 +175,7 @@ class QuorumInvariants:
             )
         if now.voted == NONE:
             return
-        given = self.votes.setdefault((node_id, now.epoch), now.voted)
+        given = self.votes.setdefault((node_id, seen.directory, now.epoch), now.voted)
         if given != now.voted:
             raise Violation(
                 f"one vote: {node_id} votes for {given} and for {now.voted} in epoch {now.epoch}"

@@ -28,6 +28,9 @@ Invariants are checked after every event unless `checked=False`.  With `encoded`
 as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no checkpoints and
 runs faster.  `control_plane="zookeeper"` is the one that Kafka had before KRaft, with an ensemble
 of so many members, 3 if nothing is said (engine/zookeeper).
+
+`controllers=4, voters=3` is a quorum of 100, 200 and 300 whose voters may change (KIP-853); 400
+is an observer until `world.add_voter(400)`.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ from engine.replication.truncation import DEFAULT_RULE, RULES
 from engine.sim.clients.clients import Admin, Producer, create_topics
 from engine.sim.clients.consumer import Consumer
 from engine.sim.invariants.invariants import Invariants
-from engine.sim.world import admissible, views
+from engine.sim.world import admissible, views, voter_requests
 from engine.sim.world.carriage import EncodedCarriage
 from engine.sim.world.difference import Difference, difference
 from engine.sim.world.faults import Fault, fault
@@ -103,6 +106,7 @@ class World:
         controllers: int = 1,
         control_plane: str = "kraft",
         ensemble: int | None = None,
+        voters: int | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
@@ -110,15 +114,17 @@ class World:
             raise ValueError(f"A cluster has at least one controller, not {controllers}.")
         if controllers > 1 and brokers > 99:
             raise ValueError("Beside controller 200 there are at most 99 brokers: 101 to 199.")
+        if voters is not None and not 1 <= voters <= controllers:
+            raise ValueError(f"Of {controllers} controllers, 1 to {controllers} are voters.")
         self.seed = seed
         chance = Random(f"world/{seed}")
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
         members = _members(control_plane, ensemble, controllers, encoded)
+        quorum = () if members else tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100))
         spec = ClusterSpec(
             brokers=ids,
-            controllers=()
-            if members
-            else tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100)),
+            controllers=quorum,
+            voters=quorum[: voters or 0],
             ensemble=members,
             settings={**SETTINGS, **(HISTORIC if members else {}), **(settings or {})},
             racks=racks or {},
@@ -379,6 +385,27 @@ class World:
         if answer.error_code != Errors.NONE:
             raise KafkaError(Errors(answer.error_code), answer.error_message or name)
         self.run(until=lambda w: views.is_served(w.cluster, name), for_s=30)
+
+    def add_voter(self, controller: int) -> None:
+        """Makes a controller a voter, once it has caught up; KafkaError if refused."""
+        node = self.cluster.nodes.get(controller)
+        if node is None:
+            raise ValueError(f"Controller {controller} does not run.")
+        self._change_voters(voter_requests.addition(node.replica))
+
+    def remove_voter(self, controller: int) -> None:
+        """Takes a controller from the voters; it goes on as an observer.  KafkaError if refused."""
+        self._change_voters(voter_requests.removal(self.cluster, controller))
+
+    def _change_voters(self, body: RequestMessage[voter_requests.Answer]) -> None:
+        """Asks until the time has come: another change, or a new leader, may be in the way."""
+        answer: voter_requests.Answer | None = None
+        for _ in range(voter_requests.TRIES):
+            answer = self.ask(body)
+            if answer is not None and answer.error_code not in voter_requests.RETRIABLE:
+                break
+            self.run(for_s=voter_requests.PAUSE_S)
+        voter_requests.check(answer)
 
     def load(self, topic: str, **options: Any) -> Producer:
         """Starts a producer on all partitions of a topic; see `Producer` for the options."""

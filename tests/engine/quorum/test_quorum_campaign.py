@@ -153,7 +153,9 @@ def test_a_schedule_with_controllers_is_a_script_that_plays_again() -> None:
 def votes_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A voter grants every vote whose log is long enough."""
 
-    def grants(self: QuorumState, candidate: int, log_is_current: bool, pre_vote: bool) -> bool:
+    def grants(
+        self: QuorumState, candidate: int, log_is_current: bool, pre_vote: bool, directory: bytes
+    ) -> bool:
         return log_is_current and self.role is not Role.LEADER
 
     monkeypatch.setattr(QuorumState, "grants", grants)
@@ -162,7 +164,7 @@ def votes_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 def forgets_its_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     """A vote is given before it is written, and never is."""
 
-    def vote_for(self: QuorumState, candidate: int) -> None:
+    def vote_for(self: QuorumState, candidate: int, directory: bytes) -> None:
         """Only in memory: nothing."""
 
     monkeypatch.setattr(QuorumState, "vote_for", vote_for)
@@ -171,8 +173,10 @@ def forgets_its_vote(monkeypatch: pytest.MonkeyPatch) -> None:
 def compares_no_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     original = QuorumState.grants
 
-    def grants(self: QuorumState, candidate: int, log_is_current: bool, pre_vote: bool) -> bool:
-        return original(self, candidate, True, pre_vote)
+    def grants(
+        self: QuorumState, candidate: int, log_is_current: bool, pre_vote: bool, directory: bytes
+    ) -> bool:
+        return original(self, candidate, True, pre_vote, directory)
 
     monkeypatch.setattr(QuorumState, "grants", grants)
 

@@ -10,6 +10,7 @@ from engine.quorum.election_state import PATH, ElectionState
 from engine.quorum.quorum_state import QuorumState
 from engine.quorum.roles import Role
 from engine.storage.memory_disk import MemoryDisk
+from engine.wire import uuids
 from engine.wire.errors import KafkaError
 
 VOTERS = (100, 200, 300)
@@ -168,7 +169,11 @@ def test_the_file_of_a_dynamic_quorum_is_read_too() -> None:
         b'{"leaderId":-1,"leaderEpoch":7,"votedId":200,'
         b'"votedDirectoryId":"J8aAPcfLQt2bqs1JT_rMgQ","data_version":1}',
     )
-    assert election_state.read(disk, VOTERS) == ElectionState(7, voted=200)
+    directory = uuids.from_text("J8aAPcfLQt2bqs1JT_rMgQ")
+    assert election_state.read(disk, VOTERS) == ElectionState(7, -1, 200, directory)
+    before = disk.read(PATH, 0, 1000)
+    election_state.write(disk, election_state.read(disk, VOTERS), None)
+    assert disk.read(PATH, 0, 1000) == before
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from engine.quorum.voter_progress import VoterProgress
+from engine.quorum.voters import ReplicaKey, VoterSet
 
 S = 1_000_000
 
 
 def progress(others: int, epoch_start: int = 10) -> VoterProgress:
     voters = range(100, 100 * (others + 2), 100)
-    return VoterProgress(100, tuple(voters), epoch_start, now=0)
+    return VoterProgress(ReplicaKey(100), VoterSet.of_ids(voters), epoch_start, now=0)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_brokers_are_not_counted() -> None:
     for broker in (101, 102, 103):
         seen.fetched(1, broker, 20, 0)
     assert seen.high_watermark(20) is None
-    assert sorted(seen.observers) == [101, 102, 103]
+    assert sorted(each.id for each in seen.observers) == [101, 102, 103]
 
 
 def test_a_client_that_reads_the_log_is_no_reader_of_the_cluster() -> None:
