@@ -91,6 +91,12 @@ def fetch(
     )
 
 
+def add_voter(cluster_id: str | None, voter: Voter, timeout_ms: int) -> m.AddRaftVoterRequest:
+    request = m.AddRaftVoterRequest
+    listeners = [request.Listener(*each) for each in voter.endpoints]
+    return request(cluster_id, timeout_ms, *voter.key, listeners)
+
+
 def update_voter(cluster_id: str, epoch: int, voter: Voter) -> m.UpdateRaftVoterRequest:
     request = m.UpdateRaftVoterRequest
     return request(

@@ -10,6 +10,10 @@ must have committed a record of its own epoch: only then does it know the last o
 
 If it may be otherwise in a moment, the answer is REQUEST_TIMED_OUT: the client asks again.
 
+As in Kafka, by its source, a leader of two that removes itself may be the end of both: if the
+other voter never gets the record, it needs the vote of one who has a longer log, and who does not
+stand, as it is no voter in it.  (Ongaro's dissertation, 4.2.2, lets it stand.)
+
 Stricter than Kafka: a leader that has removed itself resigns when that is committed even if that
 took longer than the request's 2 s.  Not here: the upgrade from kraft.version 0 to 1.
 

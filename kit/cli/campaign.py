@@ -30,6 +30,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
         "--controllers", type=int, default=1, help="a quorum of so many, with faults of their own"
     )
     command.add_argument(
+        "--voters",
+        type=int,
+        default=0,
+        help="so many of the controllers vote at first; voters are removed and added",
+    )
+    command.add_argument(
         "--ensemble",
         type=int,
         default=0,
@@ -100,7 +106,11 @@ def _outcomes(chosen: argparse.Namespace, seeds: range) -> Iterator[Outcome]:
         return on_spark.outcomes(tasks.session(), seeds, kind, chosen.out)
     from engine.sim.campaign import campaign
 
-    return campaign.outcomes(seeds, chosen.jobs, *kind, chosen.controllers, chosen.ensemble)
+    if not 0 <= chosen.voters <= chosen.controllers:
+        raise RuntimeError(f"--voters {chosen.voters}: there are {chosen.controllers} controllers.")
+    return campaign.outcomes(
+        seeds, chosen.jobs, *kind, chosen.controllers, chosen.ensemble, chosen.voters
+    )
 
 
 def _seeds(text: str) -> range:
@@ -133,7 +143,7 @@ def _one(chosen: argparse.Namespace) -> int:
     seed = chosen.replay if chosen.replay is not None else chosen.shrink
     with _known(chosen.mutant).in_force() if chosen.mutant else nullcontext():
         drawn = draw(seed, chosen.light, chosen.groups, chosen.transactions, chosen.controllers,
-                     chosen.ensemble)  # fmt: skip
+                     chosen.ensemble, chosen.voters)  # fmt: skip
         outcome = play(drawn, tell=print if chosen.replay is not None else None)
     setup, tape, violation = outcome.setup, outcome.tape, outcome.violation
     if chosen.shrink is not None:

@@ -41,9 +41,10 @@ def run_one(
     transactions: bool = False,
     controllers: int = 1,
     ensemble: int = 0,
+    voters: int = 0,
 ) -> Outcome:
     """One schedule from its seed to its end."""
-    return play(draw(seed, light, groups, transactions, controllers, ensemble))
+    return play(draw(seed, light, groups, transactions, controllers, ensemble, voters))
 
 
 def outcomes(
@@ -54,11 +55,12 @@ def outcomes(
     transactions: bool = False,
     controllers: int = 1,
     ensemble: int = 0,
+    voters: int = 0,
 ) -> Iterator[Outcome]:
     """The outcome of each seed, in the order of the seeds for any number of jobs."""
     work = partial(
         run_one, light=light, groups=groups, transactions=transactions, controllers=controllers,
-        ensemble=ensemble,
+        ensemble=ensemble, voters=voters,
     )  # fmt: skip
     if jobs == 1:
         yield from map(work, seeds)
@@ -135,6 +137,8 @@ def _controllers(results: list[Outcome]) -> tuple[str, bool]:
         f"controller in {taken:.0%} (at least {TAKEOVERS_MIN:.0%}), a log cut in {cut:.0%} "
         f"({METADATA_CUTS_MIN:.0%}), a snapshot loaded in {loaded:.0%} ({LOADS_MIN:.0%})"
     )
+    if changed := sum(each.voter_changes for each in results):
+        told += f"; the voters changed {changed} times"
     shares, least = (taken, cut, loaded), (TAKEOVERS_MIN, METADATA_CUTS_MIN, LOADS_MIN)
     return told, all(share >= wanted for share, wanted in zip(shares, least, strict=True))
 
@@ -197,6 +201,7 @@ def _options(light: bool, setup: Setup) -> str:
     with_tills = setup.tills is not None
     several = f" --controllers {setup.controllers}" if setup.controllers > 1 else ""
     several += f" --ensemble {setup.ensemble}" if setup.ensemble else ""
+    several += f" --voters {setup.voters}" if setup.voters else ""
     kinds = " --light" * light + " --groups" * bool(setup.groups) + " --transactions" * with_tills
     return kinds + several
 

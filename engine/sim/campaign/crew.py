@@ -205,6 +205,8 @@ class Crew:
         broker = wanted.nodes[0] if wanted.nodes else ""
         if wanted.kind in BETWEEN_NODES and not self._are_known(wanted):
             return
+        if wanted.kind == "remove_voter" and not self._may_be_removed():
+            return
         if isinstance(broker, str) and wanted.kind in members.KINDS and broker:
             self._do_to_member(wanted.kind, broker)
             return
@@ -235,6 +237,11 @@ class Crew:
             members.stop(self.world, name)
         else:
             self.world.apply(fault(kind, name))
+
+    def _may_be_removed(self) -> bool:
+        """Of two voters none is removed: see engine/quorum/voter_changes.py."""
+        active = self.world.cluster.controller
+        return active is not None and len(active.replica.state.voters) > 2
 
     def _may_lose_records(self, broker: NodeId) -> bool:
         """Whether one more replica may lose what it has not flushed."""
@@ -270,6 +277,8 @@ class Crew:
                 self.do(fault("heal", *broken.nodes))
             case "jump_clock" | "skew_clock":
                 self.do(fault("set_clock", *broken.nodes))
+            case "remove_voter":
+                self.do(fault("add_voter", *broken.nodes))
 
     def undo_everything(self) -> None:
         cluster = self.world.cluster

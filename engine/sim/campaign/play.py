@@ -44,7 +44,8 @@ class Outcome:
     """How a run ended.  `violation` is empty if every invariant held.
 
     `takeovers` counts the controllers that became active after the first one, `metadata_cuts` how
-    often one cut its log, `loads` how often one loaded a snapshot.  `seconds` are of processor
+    often one cut its log, `loads` how often one loaded a snapshot, `voter_changes` the sets of
+    voters that were appended.  `seconds` are of processor
     time; `losses` are those of unclean elections; `tape` has the faults with their times, without
     the repairs at the end.  Of groups:
     how often they got a new assignment, a member's session was over, and a new coordinator took
@@ -59,6 +60,7 @@ class Outcome:
     takeovers: int = 0
     metadata_cuts: int = 0
     loads: int = 0
+    voter_changes: int = 0
     truncations: int = 0
     deletions: int = 0
     acknowledged: int = 0
@@ -112,6 +114,7 @@ def run(
         setup.seed, setup.brokers, _settings(setup), rule=rule, rewindable=rewindable,
         features=features, controllers=setup.controllers,
         control_plane="zookeeper" if setup.ensemble else "kraft", ensemble=setup.ensemble or None,
+        voters=setup.voters or None,
     )  # fmt: skip
     outcome = Outcome(setup)
     crew = Crew(world, TOPIC, setup.min_in_sync, DAMAGING, setup.groups, setup.tills)
@@ -153,6 +156,7 @@ def run(
     kinds = [line.kind for _, _, line in world.cluster.trace]
     outcome.elections = kinds.count("elected")
     outcome.takeovers = kinds.count("controller") - 1
+    outcome.voter_changes = kinds.count("voters")
     outcome.metadata_cuts = kinds.count("truncated")
     outcome.loads = sum(
         line.kind == "snapshot-loaded" and node in world.cluster.spec.controllers

@@ -50,6 +50,10 @@ CLOCKS = ("jump_clock", "skew_clock")
 KINDS = (*PROCESSES, *LINKS, *MESSAGES, *CLOCKS, "write_back")
 DAMAGING = ("lose_power", "flip_bit")
 CONTROLLER = ("kill", "stop", "pause", "lose_power", "fill_disk", "isolate", *CLOCKS)
+VOTER_CHANGES = (
+    ("remove_voter", "controller"), ("remove_voter", "standby"), ("add_voter", "standby"),
+    ("add_voter", "standby"),
+)  # fmt: skip
 QUORUM_KINDS = (*CONTROLLER, *LINKS, *MESSAGES, "write_back")
 STRANDS = 3
 """Requests that arrive late: of transactions with protocol 2, of a controller with ZooKeeper."""
@@ -91,6 +95,8 @@ class Setup:
     """Snapshots are written often, and the metadata log behind them is deleted."""
     ensemble: int = 0
     """Members of ZooKeeper; 0 is KRaft."""
+    voters: int = 0
+    """So many of the controllers vote at first, and that changes; 0: all of them, for good."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +116,20 @@ def draw(
     transactions: bool = False,
     controllers: int = 1,
     ensemble: int = 0,
+    voters: int = 0,
 ) -> Schedule:
     """The schedule of a seed; a `light` one has the same faults and fewer records.
 
     With several controllers, half of the faults are theirs; with an ensemble, half are its members'
-    and the controller's.
+    and the controller's.  With `voters`, so many controllers vote at first, and others later.
     """
     drawn = _draw(seed, light)
     if ensemble:
         return _with_ensemble(drawn, ensemble)
     if controllers > 1:
         drawn = _with_controllers(drawn, controllers)
+    if voters:
+        drawn = _with_voters(drawn, voters)
     if transactions:
         return _with_tills(drawn, light)
     return _with_groups(drawn, light) if groups else drawn
@@ -147,6 +156,17 @@ def _with_controllers(drawn: Schedule, controllers: int) -> Schedule:
     snapshots = chance.random() < 0.5
     setup = replace(drawn.setup, controllers=controllers, snapshots=snapshots)
     return replace(drawn, setup=setup, plans=plans)
+
+
+def _with_voters(drawn: Schedule, voters: int) -> Schedule:
+    """Voters are removed and added all the time, the leader among them."""
+    chance = Random(f"voters/{drawn.setup.seed}")
+    end_ms = max(2_000, *(plan.at_ms for plan in drawn.plans))
+    plans = tuple(
+        Plan(chance.randint(1_500, end_ms), kind, target, chance.randint(1_000, 4_000))
+        for kind, target in (*VOTER_CHANGES, *VOTER_CHANGES)
+    )
+    return replace(drawn, setup=replace(drawn.setup, voters=voters), plans=drawn.plans + plans)
 
 
 def _with_ensemble(drawn: Schedule, ensemble: int) -> Schedule:

@@ -69,6 +69,7 @@ def write(timed: Timed, about: str, violation: str) -> str:
     several = f" controllers={setup.controllers}" if setup.controllers > 1 else ""
     several += " snapshots=1" if setup.snapshots else ""
     several += f" ensemble={setup.ensemble}" if setup.ensemble else ""
+    several += f" voters={setup.voters}" if setup.voters else ""
     whole = " whole_producer=1" if setup.whole_producer else ""
     lines = [
         f"# {about}",
@@ -118,12 +119,13 @@ class _Reading:
         options = command.options
         match command.verb:
             case "cluster":
-                names = ("brokers", "controllers", "ensemble", "snapshots", "seed", "mutant")
-                self._expect(command, "cluster", (), *names)
+                self._expect(command, "cluster", (), "brokers", "controllers", "ensemble", "voters",
+                             "snapshots", "seed", "mutant")  # fmt: skip
                 self.setup = replace(
                     self.setup,
                     controllers=_number(options, "controllers", 1),
                     ensemble=_number(options, "ensemble", 1) if "ensemble" in options else 0,
+                    voters=_number(options, "voters", 1) if "voters" in options else 0,
                     snapshots=_flag(options, "snapshots"),
                 )
                 if self.setup.brokers < 1:

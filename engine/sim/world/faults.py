@@ -9,7 +9,7 @@ Because it is data and not a call, it can be kept on a tape, replayed at the sam
 taken out to see whether the others still break something, and pasted from one place into
 another.  So it holds nothing that its text could not say, and no amount that would stop
 virtual time.  engine/cluster carries them out: processes.py for processes, link_faults.py for
-links, machine_faults.py for power, clocks and disks.
+links, machine_faults.py for power, clocks and disks, voters.py for who votes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from engine.cluster import link_faults, machine_faults
+from engine.cluster import link_faults, machine_faults, voters
 from engine.cluster.cluster import Cluster
 from engine.cluster.items import NodeId
 from engine.plain import Plain
@@ -141,6 +141,8 @@ KINDS: Mapping[str, Kind] = {
         (1, 1),
         "the disk dies with the process on it; an empty one takes its place",
     ),
+    "add_voter": Kind(voters.add_voter, (1, 1), "an operator makes a controller a voter"),
+    "remove_voter": Kind(voters.remove_voter, (1, 1), "an operator takes one from the voters"),
 }
 BETWEEN_NODES = (
     "delay",

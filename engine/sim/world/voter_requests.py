@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from engine.cluster.cluster import Cluster
+from engine.quorum import raft_messages
 from engine.quorum.replica import Replica
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
 Answer = m.AddRaftVoterResponse | m.RemoveRaftVoterResponse
 RETRIABLE = (Errors.REQUEST_TIMED_OUT, Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_CONTROLLER)
-TRIES, PAUSE_S = 20, 0.5
+TIMEOUT_MS, TRIES, PAUSE_S = 2_000, 20, 0.5
 
 
 def addition(replica: Replica) -> m.AddRaftVoterRequest:
     """For a controller that runs: its directory and its address."""
-    request, itself = m.AddRaftVoterRequest, replica.itself
+    itself = replica.itself
     if itself is None:
         raise ValueError("The voters of this world are fixed: make it with voters=3, or so many.")
-    listeners = [request.Listener(*each) for each in itself.endpoints]
-    return request(None, 10_000, *itself.key, listeners)
+    return raft_messages.add_voter(None, itself, TIMEOUT_MS)
 
 
 def removal(cluster: Cluster, controller: int) -> m.RemoveRaftVoterRequest:

@@ -194,6 +194,21 @@ def test_down_to_one_voter_and_up_again() -> None:
     assert len(replica(made, last).state.voters) == 2
 
 
+def test_a_leader_of_two_that_removes_itself_may_leave_none_that_can_lead() -> None:
+    """As in Kafka: each of the two needs the other, and only one of them knows that it does not."""
+    made = quick(3, 2)
+    leader, other = active(made), standby(made)
+    made.cut(leader, other)
+    made.post(removing(made, leader), leader)
+    assert made.run(until=lambda w: replica(w, leader).state.voters == (other,), for_s=1)
+    assert made.run(until=lambda w: w.cluster.controller is None, for_s=10)
+    made.heal()
+    made.run(for_s=30)
+    assert made.cluster.controller is None
+    assert replica(made, other).state.voters == (100, 200)
+    assert replica(made, other).last < replica(made, leader).last
+
+
 def test_a_set_that_was_not_committed_goes_with_the_log() -> None:
     made = quick()
     former = active(made)

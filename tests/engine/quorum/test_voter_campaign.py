@@ -1,0 +1,173 @@
+"""Voters are removed and added while controllers fail, drawn from a seed.
+
+Beside the rules of the quorum, what has to hold is that a replica goes by the last set of its log,
+and that one voter changes at a time.  Each mutant breaks one rule, and some seed must catch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+
+from engine.cluster.voters import add_voter, remove_voter
+from engine.quorum.raft_log import RaftLog
+from engine.quorum.voter_changes import VoterChanges
+from engine.quorum.voter_history import VoterHistory
+from engine.sim.campaign import campaign, timed_scripts
+from engine.sim.campaign.play import SNAPSHOTS
+from engine.sim.invariants.invariants import Violation
+from engine.sim.scripts.scripts import parse
+from engine.sim.world.world import World
+from tests.engine.quorum.test_quorum_campaign import creation, fail
+
+FAULTS = 10
+SEEDS = range(4)
+
+
+@dataclass
+class Story:
+    """What a schedule went through: how often the voters changed, how often one led."""
+
+    changes: int = 0
+    elections: int = 0
+    violation: str = ""
+
+
+def play(seed: int) -> Story:
+    """Five controllers, three of them voters at first."""
+    chance = Random(f"voters/{seed}")
+    story = Story()
+    try:
+        settings = SNAPSHOTS if seed % 2 else {}
+        made = World(seed=seed, controllers=5, voters=3, rewindable=False, settings=settings)
+        ids = list(made.cluster.spec.controllers)
+        for number in range(FAULTS):
+            for _ in range(chance.choice((1, 2, 3))):
+                change(made, chance, ids)
+                made.run(for_s=chance.choice((0.0, 0.001, 0.005, 0.5)))
+            fail(made, chance, ids)
+            if made.run(until=has_elected, for_s=chance.choice((0.05, 0.5, 2.0, 4.0))):
+                change(made, chance, ids)
+            made.post(creation(f"topic-{number}"), chance.choice(made.cluster.spec.brokers))
+            made.run(for_s=chance.choice((0.01, 0.3, 1.0)))
+        made.heal()
+        for each in ids:
+            made.resume(each)
+            made.start(each)
+        assert made.run(until=lambda w: w.cluster.controller is not None, for_s=60)
+        made.run(for_s=5)
+    except Violation as error:
+        story.violation = str(error)
+        return story
+    kinds = [line.kind for _, _, line in made.cluster.trace]
+    story.changes, story.elections = kinds.count("voters"), kinds.count("controller")
+    return story
+
+
+def has_elected(made: World) -> bool:
+    """Whether there is a leader that has not committed a record of its own yet."""
+    nodes = [made.cluster.nodes.get(each) for each in made.cluster.spec.controllers]
+    replicas = [each.replica for each in nodes if each is not None]
+    return any(each.state.is_leader and not each.has_claimed for each in replicas)
+
+
+def change(made: World, chance: Random, ids: list[int]) -> None:
+    """Asks the leader, whoever it takes itself to be, for another set of voters."""
+    node = chance.choice(ids)
+    replicas = [made.cluster.nodes[each].replica for each in ids if each in made.cluster.nodes]
+    leaders = [each for each in replicas if each.state.is_leader]
+    if not leaders:
+        return
+    leader = chance.choice(leaders)
+    if node not in leader.state.voters:
+        add_voter(made.cluster, node, leader.node_id)
+    elif len(leader.state.voters) > 2:  # of two, none may be able to lead afterwards
+        remove_voter(made.cluster, node, leader.node_id)
+
+
+@pytest.mark.parametrize("seeds", [SEEDS, pytest.param(range(4, 40), marks=pytest.mark.full)])
+def test_no_schedule_breaks_a_rule_while_the_voters_change(seeds: range) -> None:
+    stories = [play(seed) for seed in seeds]
+    assert [each.violation for each in stories if each.violation] == []
+    assert sum(each.changes >= 3 for each in stories) >= 0.8 * len(stories)
+    assert sum(each.elections >= 2 for each in stories) >= 0.8 * len(stories)
+
+
+def test_the_usual_schedules_are_clean_while_the_voters_change() -> None:
+    results = list(campaign.outcomes(range(700, 703), light=True, controllers=5, voters=3))
+    assert [each.violation for each in results if each.violation] == []
+    assert all(each.voter_changes for each in results)
+    text, _ = campaign.report(results, light=True)
+    assert "the voters changed" in text
+    outcome = results[0]
+    timed = timed_scripts.Timed(outcome.setup, outcome.tape)
+    script = timed_scripts.write(timed, "seed 700", outcome.violation)
+    assert " remove_voter " in script
+    assert timed_scripts.read(parse(script)).setup.voters == 3
+    assert timed_scripts.play(parse(script)) == timed_scripts.HELD
+
+
+def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change does not wait for the one before."""
+    original = VoterChanges.asked
+
+    def asked(self: VoterChanges, *arguments: Any) -> None:
+        self.pending = None
+        original(self, *arguments)
+
+    monkeypatch.setattr(VoterChanges, "asked", asked)
+    monkeypatch.setattr(VoterChanges, "is_settled", lambda self: True)
+
+
+def before_its_own_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader changes voters before it has committed a record of its own epoch."""
+    monkeypatch.setattr(VoterChanges, "is_established", lambda self, progress: True)
+
+
+def in_force_when_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set counts once the high watermark has passed it."""
+    read, raised = VoterHistory.read, RaftLog.raise_high_watermark
+
+    def wait(self: VoterHistory, offset: int, record: Any) -> None:
+        if offset < 3:  # the first sets
+            read(self, offset, record)
+        else:
+            vars(self).setdefault("waiting", []).append((offset, record))
+
+    def raise_high_watermark(self: RaftLog, offset: int) -> bool:
+        moved = raised(self, offset)
+        for at, record in vars(self.history).get("waiting", []):
+            if self.history.offset < at < self.high_watermark:
+                read(self.history, at, record)
+        return moved
+
+    monkeypatch.setattr(VoterHistory, "read", wait)
+    monkeypatch.setattr(RaftLog, "raise_high_watermark", raise_high_watermark)
+
+
+def stays_after_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log is cut, and its voters stay."""
+    monkeypatch.setattr(VoterHistory, "truncate_to", lambda self, end_offset: None)
+
+
+MUTANTS = {
+    two_at_once: ("one change", 0),
+    before_its_own_epoch: ("one change", 1),
+    in_force_when_committed: ("in force", 0),
+    stays_after_a_cut: ("in force", 6),
+}
+"""What catches each, and the first seed that does; another one may, once the engine has changed."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_broken_rule_is_caught(
+    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant(monkeypatch)
+    name, seed = MUTANTS[mutant]
+    found = next((v for each in (seed, *range(40)) if (v := play(each).violation)), "")
+    assert found.startswith(f"{name}:"), found
