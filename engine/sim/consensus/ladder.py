@@ -6,6 +6,7 @@
     longest-log               the logs are compared by their length alone
     vote-in-memory            a vote is answered before it is on the disk
     old-epoch-by-counting     a record of an earlier epoch is committed once a majority has it
+    two-voters-at-once        two voters are removed with one record (KIP-853 removes one)
     kraft                     nothing: all of its states hold
 
     >>> explore("any-log").verdict
@@ -16,6 +17,9 @@ hold in each: a proof, for three voters, two records and four epochs.  Take a gu
 rung, and see what it was for:
 
     explore(replace(RUNGS["kraft"], may_grant=any_log)).verdict
+
+With `removes=1` the last rung lets a leader remove one voter, once it has committed a record of its
+own epoch; that holds, too, in seven times as many states.
 
 A leader need not ask for the epoch of a follower that it counts, as long as a follower takes no
 answer of an earlier epoch: by its fetch the follower has said that it is in the leader's.
@@ -107,6 +111,8 @@ RUNGS = {
         replace(_KRAFT, name="old-epoch-by-counting",
                 change="what a majority has is committed, also if it is of an earlier epoch",
                 may_commit=counted),
+        replace(_KRAFT, name="two-voters-at-once",
+                change="two of the voters are removed with one record", removes=2),
         _KRAFT,
     )
 }  # fmt: skip
@@ -163,7 +169,8 @@ def explore(rule: str | Rung, voters: int = 3, progress: Progress | None = None)
     def steps_from(state: State) -> Iterator[Step[State]]:
         return ((step.__name__, *taken) for step in STEPS for taken in step(rung, state))
 
-    found = search(init(voters), steps_from, canonical, problem, progress)
+    begin = init(voters, named=rung.removes > 0)
+    found = search(begin, steps_from, canonical, problem, progress)
     return Exploration(rung.name, found.states, found.steps, found.broken,
                        tuple(map(_action, found.way)))  # fmt: skip
 
@@ -205,7 +212,9 @@ def sentence(name: str, index: int, before: State, after: State) -> str:
         case "lead":
             return f"{voter} leads epoch {row.epoch}"
         case "append":
-            return f"{voter} appends {shown(row.log[-1])}"
+            left = " ".join(str(name_of(each)) for each in row.log[-1].voters)
+            alone = f"; from here on the voters are {left}" if left else ""
+            return f"{voter} appends {shown(row.log[-1])}{alone}"
         case "copy":
             cut = len(row.log) < len(old.log)
             return f"{voter} cuts its log: {log}" if cut else f"{voter} copies; it has {log}"

@@ -10,8 +10,11 @@ take its time is a step of its own: a voter stands for election, another one gra
 leader appends, a follower copies one record or cuts one off, a leader commits, a voter restarts.
 There are no messages: a request and its answer are one step.  A dead voter takes no step.
 
-Names do not matter, so a candidate's row has the number of its votes, and a voter's row has
-whether it has voted in its epoch.  States that differ only in the order of their rows are one
+The voters are those of the last record in a voter's log that says who they are, committed or not;
+without one, all.  Where a rung has such records, a row has its own name in them.
+
+Otherwise names do not matter, so a candidate's row has the number of its votes, and a voter's row
+has whether it has voted in its epoch.  States that differ only in the order of their rows are one
 state (`canonical`).
 
 `problem` must find nothing in any state:
@@ -31,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 LOG_SIZE = MAX_RECORDS = 2
@@ -39,10 +43,14 @@ FOLLOWER, CANDIDATE, LEADER = 0, 1, 2
 
 
 class Record(NamedTuple):
-    """The `number`-th record ever written, by the leader of `epoch`."""
+    """The `number`-th record ever written, by the leader of `epoch`.
+
+    With `voters` it says who they are from here on, by the names of their rows.
+    """
 
     number: int
     epoch: int
+    voters: tuple[int, ...] = ()
 
 
 class Voter(NamedTuple):
@@ -54,6 +62,7 @@ class Voter(NamedTuple):
     voted: bool = False
     saved: tuple[int, bool] = (0, False)
     log: tuple[Record, ...] = ()
+    name: int = 0
 
 
 class State(NamedTuple):
@@ -84,13 +93,15 @@ class Rung:
     is_counted: Callable[[Voter, Voter], bool]
     """follower, leader: does the leader count what this follower has?"""
     writes_votes_first: bool = True
+    removes: int = 0
+    """So many voters a leader may take away with one record."""
 
 
 Step = tuple[int, State]
 
 
-def init(voters: int) -> State:
-    return State((Voter(),) * voters)
+def init(voters: int, named: bool = False) -> State:
+    return State(tuple(Voter(name=index * named) for index in range(voters)))
 
 
 def canonical(state: State) -> State:
@@ -98,8 +109,18 @@ def canonical(state: State) -> State:
     return state._replace(voters=tuple(sorted(state.voters)))
 
 
-def majority(state: State) -> int:
-    return len(state.voters) // 2 + 1
+def voters_of(row: Voter) -> tuple[int, ...]:
+    """The last that its log says of them; empty if it says nothing, and all are voters."""
+    return next((each.voters for each in reversed(row.log) if each.voters), ())
+
+
+def _is_voter(row: Voter, voters: tuple[int, ...]) -> bool:
+    return not voters or row.name in voters
+
+
+def majority(state: State, row: Voter) -> int:
+    """So many are needed by the voters that this row goes by."""
+    return (len(voters_of(row)) or len(state.voters)) // 2 + 1
 
 
 def _with(state: State, changed: dict[int, Voter]) -> State:
@@ -111,7 +132,7 @@ def _hears(voter: Voter, epoch: int) -> Voter:
     """In a later epoch a voter is a follower that has not voted, and writes that down."""
     if epoch <= voter.epoch:
         return voter
-    return Voter(epoch, log=voter.log, saved=(epoch, False))
+    return Voter(epoch, log=voter.log, saved=(epoch, False), name=voter.name)
 
 
 # -- the steps
@@ -120,10 +141,10 @@ def _hears(voter: Voter, epoch: int) -> Voter:
 def stand(rung: Rung, state: State) -> Iterator[Step]:
     """A voter hears of no leader: it begins the next epoch with its own vote."""
     for index, row in enumerate(state.voters):
-        if row.role != LEADER and row.epoch < MAX_EPOCH:
+        if row.role != LEADER and row.epoch < MAX_EPOCH and _is_voter(row, voters_of(row)):
             epoch = row.epoch + 1
             yield index, _with(state, {
-                index: Voter(epoch, CANDIDATE, 1, True, (epoch, True), row.log)
+                index: Voter(epoch, CANDIDATE, 1, True, (epoch, True), row.log, row.name)
             })  # fmt: skip
 
 
@@ -132,6 +153,8 @@ def grant(rung: Rung, state: State) -> Iterator[Step]:
     for index, row in enumerate(state.voters):
         for asking, candidate in enumerate(state.voters):
             if asking == index or candidate.role != CANDIDATE or row.epoch > candidate.epoch:
+                continue
+            if not _is_voter(row, voters_of(candidate)):
                 continue
             voter = _hears(row, candidate.epoch)
             if voter.voted or voter.role != FOLLOWER or not rung.may_grant(candidate, voter):
@@ -155,7 +178,7 @@ def hear(rung: Rung, state: State) -> Iterator[Step]:
 def lead(rung: Rung, state: State) -> Iterator[Step]:
     """A candidate with the votes of a majority becomes leader."""
     for index, row in enumerate(state.voters):
-        if row.role == CANDIDATE and row.votes >= majority(state):
+        if row.role == CANDIDATE and row.votes >= majority(state, row):
             yield index, _with(state, {index: row._replace(role=LEADER, votes=0)})
 
 
@@ -163,9 +186,22 @@ def append(rung: Rung, state: State) -> Iterator[Step]:
     """A leader appends a record."""
     for index, row in enumerate(state.voters):
         if row.role == LEADER and len(row.log) < LOG_SIZE and state.records < MAX_RECORDS:
-            log = (*row.log, Record(state.records, row.epoch))
-            after = _with(state, {index: row._replace(log=log)})
-            yield index, after._replace(records=state.records + 1)
+            for voters in ((), *_next_voters(rung, state, row)):
+                log = (*row.log, Record(state.records, row.epoch, voters))
+                after = _with(state, {index: row._replace(log=log)})
+                yield index, after._replace(records=state.records + 1)
+
+
+def _next_voters(rung: Rung, state: State, leader: Voter) -> Iterator[tuple[int, ...]]:
+    """The sets that a leader may go over to: it stays, some of the others do not.
+
+    It has committed a record of its own epoch, and changes the voters once.
+    """
+    if not rung.removes or voters_of(leader) or state.committed_in != leader.epoch:
+        return
+    others = [each.name for each in state.voters if each is not leader]
+    for left in combinations(others, len(others) - rung.removes):
+        yield tuple(sorted((leader.name, *left)))
 
 
 def copy(rung: Rung, state: State) -> Iterator[Step]:
@@ -186,13 +222,15 @@ def commit(rung: Rung, state: State) -> Iterator[Step]:
     for index, leader in enumerate(state.voters):
         if leader.role != LEADER:
             continue
+        voters = voters_of(leader)
         for size in range(len(leader.log), 0, -1):
             prefix = leader.log[:size]
             holders = sum(
                 each.log[:size] == prefix and (each is leader or rung.is_counted(each, leader))
                 for each in state.voters
+                if _is_voter(each, voters)
             )
-            if holders < majority(state) or not rung.may_commit(leader, size):
+            if holders < majority(state, leader) or not rung.may_commit(leader, size):
                 continue
             known = state.committed
             if prefix == known[:size]:
@@ -215,7 +253,7 @@ def restart(rung: Rung, state: State) -> Iterator[Step]:
     """A voter restarts with its log, and with the epoch and the vote that its disk has."""
     for index, row in enumerate(state.voters):
         epoch, voted = row.saved
-        after = Voter(epoch, FOLLOWER, 0, voted, row.saved, row.log)
+        after = Voter(epoch, FOLLOWER, 0, voted, row.saved, row.log, row.name)
         if after != row:
             yield index, _with(state, {index: after})
 

@@ -19,6 +19,7 @@ LADDER = {
     "longest-log": (14, "lost"),
     "vote-in-memory": (7, "two leaders"),
     "old-epoch-by-counting": (18, "lost"),
+    "two-voters-at-once": (11, "lost"),
 }
 
 
@@ -66,6 +67,25 @@ def test_a_vote_that_a_restart_forgot_is_given_twice(found: dict[str, Exploratio
         "300 votes for 100 in epoch 1",
         "300 votes for 200 in epoch 1",
     ]
+
+
+def test_two_voters_at_once_leave_two_majorities_without_a_voter_in_common(
+    found: dict[str, Exploration],
+) -> None:
+    texts = [action.text for action in found["two-voters-at-once"].counter_example]
+    assert texts[-5:] == [
+        "300 stands for election in epoch 2",
+        "200 votes for 300 in epoch 2",
+        "300 leads epoch 2",
+        "100 appends B1; from here on the voters are 100",
+        "100 commits A1 B1",
+    ]
+
+
+@pytest.mark.full
+def test_one_voter_at_a_time_holds_in_all_its_states() -> None:
+    result = explore(replace(RUNGS["kraft"], removes=1))
+    assert (result.verdict, result.states) == ("holds", 441_133)
 
 
 @pytest.mark.parametrize(
