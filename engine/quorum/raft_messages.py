@@ -91,10 +91,13 @@ def fetch(
     )
 
 
-def add_voter(cluster_id: str | None, voter: Voter, timeout_ms: int) -> m.AddRaftVoterRequest:
+def add_voter(
+    cluster_id: str | None, voter: Voter, timeout_ms: int, *, when_committed: bool = True
+) -> m.AddRaftVoterRequest:
+    """`when_committed`: whether the answer waits for that."""
     request = m.AddRaftVoterRequest
     listeners = [request.Listener(*each) for each in voter.endpoints]
-    return request(cluster_id, timeout_ms, *voter.key, listeners)
+    return request(cluster_id, timeout_ms, *voter.key, listeners, when_committed)
 
 
 def update_voter(cluster_id: str, epoch: int, voter: Voter) -> m.UpdateRaftVoterRequest:

@@ -9,6 +9,8 @@ stand for election when it hears of no leader (KIP-853).
     Fetch               everything else: copying, counting, and "I am still there"
     FetchSnapshot       what a follower needs that the leader's log no longer has
     UpdateRaftVoter     a voter has another address than the log says
+    AddRaftVoter        an observer wants to be one (controller.quorum.auto.join.enable, KIP-853);
+    RemoveRaftVoter     before that, if the voter of its id is another directory
 
 Each event changes something; then `poll` does what is due.  So the rules of a state are in one
 place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
@@ -58,6 +60,11 @@ NEVER = 1 << 62
 CHECK_QUORUM_FACTOR = 1.5
 APART_US = 50_000
 """The spread of followers' fetch timers; without it, two would stand at one instant."""
+
+IN_TIME = (
+    Errors.NONE, Errors.REQUEST_TIMED_OUT, Errors.DUPLICATE_VOTER, Errors.VOTER_NOT_FOUND,
+)  # fmt: skip
+"""Answers to an observer that wants to be a voter, by one that leads."""
 
 _HERE = "quorum.replica.Replica"
 
@@ -181,6 +188,7 @@ class Replica:
         self.log.flush()
         if state.is_voter and len(state.voters) == 1:
             state.to_prospective()
+        self.update_at = now + self._fetch_timeout_us
         following = state.role is Role.FOLLOWER
         self.deadline = now + (self._fetch_timeout_us if following else self._election_timeout_us())
         if self.log.high_watermark:
@@ -229,6 +237,13 @@ class Replica:
         if self.calls.get(call.peer) != call:
             return
         del self.calls[call.peer]
+        if isinstance(body, m.AddRaftVoterResponse | m.RemoveRaftVoterResponse):
+            if body.error_code in IN_TIME:
+                self._hears_the_leader(now)
+            else:
+                self._rest(now, call.peer)
+            self.poll(now)
+            return
         found = raft_messages.answered_partition(body)
         if found is None:
             self._rest(now, call.peer)
@@ -538,6 +553,7 @@ class Replica:
         if self.state.is_leader:
             self._trace("_lead", "controller", why, leader=self.node_id, epoch=self.state.epoch)
         elif not self.is_alone:
+            self.update_at = now + self._fetch_timeout_us
             self._trace("_changed", str(self.state.role), why, epoch=self.state.epoch)
 
     def _ends_at(self) -> int:
@@ -600,19 +616,26 @@ class Replica:
             self._fetch(self.ids.choice(ready))
 
     def _ask_the_leader(self, now: int) -> None:
-        """To update what the log says of this voter, if need be; else for what comes next."""
+        """To say of this voter what the log should, if need be; else for what comes next."""
         state, itself = self.state, self.itself
         voters = state.history.voters
         if itself is None or now < self.update_at or not state.may_change:
             self._fetch(state.leader)
             return
         self.update_at = now + self._fetch_timeout_us
-        if state.is_voter and voters.find(self.node_id) != itself:
-            self._send(state.leader, raft_messages.update_voter(
-                self.cluster_id, state.epoch, itself
-            ))  # fmt: skip
-        else:
+        known = voters.find(self.node_id)
+        if state.is_voter and known != itself:
+            body = raft_messages.update_voter(self.cluster_id, state.epoch, itself)
+            self._send(state.leader, body)
+        elif state.is_voter or not self.settings["controller.quorum.auto.join.enable"]:
             self._fetch(state.leader)
+        elif known is not None:
+            self._send(state.leader, m.RemoveRaftVoterRequest(self.cluster_id, *known.key))
+        else:
+            timeout_ms: int = self.settings["controller.quorum.request.timeout.ms"]
+            self._send(state.leader, raft_messages.add_voter(
+                self.cluster_id, itself, timeout_ms, when_committed=False
+            ))  # fmt: skip
 
     def _fetch(self, peer: int) -> None:
         if self.download is not None and peer == self.state.leader:

@@ -261,6 +261,19 @@ def test_a_world_goes_back_before_a_change() -> None:
     assert 400 in replica(made, active(made)).state.voters
 
 
+def test_an_observer_may_join_by_itself() -> None:
+    made = quick(settings={"controller.quorum.auto.join.enable": True})
+    assert made.run(until=lambda w: replica(w, 400).state.is_voter, for_s=6)
+    # With another directory it first removes the voter that it was.
+    wiped = standby(made)
+    made.replace_disk(wiped)
+    made.start(wiped)
+    made.run(for_s=1)
+    assert not replica(made, wiped).state.is_voter
+    assert made.run(until=lambda w: replica(w, wiped).state.is_voter, for_s=20)
+    assert replica(made, active(made)).state.voters == (100, 200, 300, 400)
+
+
 # -- what the leader refuses
 
 
