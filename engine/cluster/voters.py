@@ -20,11 +20,13 @@ TIMEOUT_MS = 2_000
 def add_voter(cluster: Cluster, node_id: int, leader: int = -1) -> None:
     """Asks the active controller, or `leader`, to make a running controller a voter."""
     node = cluster.nodes.get(node_id)
-    itself = None if node is None else node.replica.itself
+    itself = node.replica.itself if isinstance(node, Controller) else None
     asked = _asked(cluster, leader)
     if itself is not None and asked is not None:
         _ask(cluster, asked, raft_messages.add_voter(None, itself, TIMEOUT_MS))
-    cluster.note("cluster.voters.add_voter", node_id, "add-voter", "asked for, if it runs")
+    cluster.note(
+        "cluster.voters.add_voter", node_id, "add-voter", "asked of the leader, if it runs"
+    )
 
 
 def remove_voter(cluster: Cluster, node_id: int, leader: int = -1) -> None:
@@ -33,11 +35,12 @@ def remove_voter(cluster: Cluster, node_id: int, leader: int = -1) -> None:
     if asked is not None:
         key = asked.replica.state.history.voters.key_of(node_id)
         _ask(cluster, asked, m.RemoveRaftVoterRequest(None, *key))
-    cluster.note("cluster.voters.remove_voter", node_id, "remove-voter", "asked for")
+    cluster.note("cluster.voters.remove_voter", node_id, "remove-voter", "asked of the leader")
 
 
 def _asked(cluster: Cluster, leader: int) -> Controller | None:
-    return cluster.controller if leader < 0 else cluster.nodes.get(leader)
+    found = cluster.controller if leader < 0 else cluster.nodes.get(leader)
+    return found if isinstance(found, Controller) else None
 
 
 def _ask(cluster: Cluster, asked: Controller, body: RequestMessage[Message]) -> None:

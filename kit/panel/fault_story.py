@@ -35,6 +35,11 @@ def tell_fault(line: Line, beside: Sequence[Line]) -> tuple[str, str] | None:
                 f"{node} gets a **new disk**: it is empty, and everything on the old one is gone."
             )
             return said, f"new disk {node}"
+        case "add-voter":
+            return f"An operator makes {node} a **voter**: {line.why}.", f"add voter {node}"
+        case "remove-voter":
+            said = f"An operator takes {node} from the **voters**: {line.why}."
+            return said, f"remove voter {node}"
         case "disk-freed":
             return f"There is room on {node}'s disk again.", f"room on {node}"
         case "written-back":

@@ -41,7 +41,7 @@ CLUSTER_KINDS = frozenset(
     ("started", "stopping", "stopped", "killed", "paused", "resumed", "power-lost", "defect",
      "cut", "healed", "slow", "delay", "drop", "duplicate", "strand", "reorder", "clock",
      "bit-flipped", "disk-full", "disk-freed", "disk-failed", "disk-replaced", "written-back",
-     "fenced", "unfenced",
+     "fenced", "unfenced", "add-voter", "remove-voter",
      "topic-created", "topic-deleted")
 )  # fmt: skip
 QUORUM_KINDS = frozenset(("controller", "resigned", "follower"))

@@ -29,6 +29,7 @@ WEIGHTS = {
     "controller": 79, "resigned": 79, "active": 79,
     "resumed": 74, "cut": 73, "healed": 72, "slow": 71, "delay": 70, "drop": 70, "duplicate": 70,
     "reorder": 70, "strand": 70, "clock": 70, "bit-flipped": 70, "disk-full": 70, "disk-freed": 70,
+    "add-voter": 70, "remove-voter": 70,
     "written-back": 66, "recovered": 65, "diverging": 60, "append": 55, "refused": 50,
     "acknowledged": 49, "high_watermark": 40, "leader": 35, "isr": 30, "fenced": 28,
     "unfenced": 27, "eligible": 26, "leader_epoch": 20, "topic-created": 15, "log_start": 10,
