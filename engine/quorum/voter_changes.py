@@ -30,7 +30,7 @@ from engine.events import Answered, AnyRequest, Outbox
 from engine.quorum.quorum_state import QuorumState
 from engine.quorum.raft_log import RaftLog
 from engine.quorum.voter_progress import UNKNOWN, VoterProgress
-from engine.quorum.voters import SUPPORTED, Endpoint, ReplicaKey, Voter, VoterSet
+from engine.quorum.voters import LISTENER, SUPPORTED, Endpoint, ReplicaKey, Voter, VoterSet
 from engine.records import control
 from engine.settings import Settings
 from engine.wire import messages as m
@@ -96,7 +96,11 @@ class VoterChanges:
     def _check(self, body: Any, progress: VoterProgress | None) -> None:
         """What all three ask first, in Kafka's order; KafkaError says what is wrong."""
         if body.cluster_id not in (None, "", self.cluster_id) and self.cluster_id:
-            raise KafkaError(Errors.INCONSISTENT_CLUSTER_ID)
+            raise KafkaError(
+                Errors.INCONSISTENT_CLUSTER_ID,
+                f'The given id "{body.cluster_id}" doesn\'t match the cluster id '
+                f'"{self.cluster_id}"',
+            )
         if isinstance(body, m.UpdateRaftVoterRequest):
             if body.current_leader_epoch < self.state.epoch:
                 raise KafkaError(Errors.FENCED_LEADER_EPOCH)
@@ -131,15 +135,15 @@ class VoterChanges:
         return self.state.history.offset < self.log.high_watermark
 
     def _check_shape(self, body: Any) -> None:
-        if isinstance(body, m.RemoveRaftVoterRequest):
-            return
+        removes = isinstance(body, m.RemoveRaftVoterRequest)
+        asked = f"{'Remove' if removes else 'Add'} voter request didn't include"
         if body.voter_id < 0 or body.voter_directory_id == uuids.ZERO:
-            raise KafkaError(
-                Errors.INVALID_REQUEST, "The voter's id and directory id must be given."
-            )
+            raise KafkaError(Errors.INVALID_REQUEST, f"{asked} a valid voter")
+        if removes:
+            return
         if not _voter(body).has_listener():
             raise KafkaError(
-                Errors.INVALID_REQUEST, "The voter has no endpoint for the controllers' listener."
+                Errors.INVALID_REQUEST, f"{asked} the endpoint for the default listener {LISTENER}"
             )
         if isinstance(body, m.UpdateRaftVoterRequest):
             low, high = _voter(body).supported

@@ -61,7 +61,7 @@ DECLARED: tuple[Declared, ...] = (
         "DescribeQuorum",
         ("the quorum", "topics.partitions.partition_index: 0"),
         ("nodes[].listeners#", "*.replica_directory_id"),
-        "one voter, without an address; directory ids are zero",
+        "brokers have no directory id; nor have voters that cannot change (kraft.version 0)",
     ),
     Declared("DescribeLogDirs", ("*",), ("*.total_bytes", "*.usable_bytes"), "volume sizes"),
     Declared("FindCoordinator", ("a share group",), ("*",), "share coordinators"),

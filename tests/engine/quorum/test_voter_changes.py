@@ -318,6 +318,10 @@ REFUSED: dict[str, tuple[Making, Errors]] = {
     "one that does not fetch": (
         lambda w: adding(w, voter_directory_id=ONE), Errors.REQUEST_TIMED_OUT
     ),
+    "the removal of no id": (lambda w: removing(w, 200, voter_id=-1), Errors.INVALID_REQUEST),
+    "the removal of no directory": (
+        lambda w: removing(w, 200, voter_directory_id=uuids.ZERO), Errors.INVALID_REQUEST
+    ),
     "no voter": (lambda w: removing(w, 400), Errors.VOTER_NOT_FOUND),
     "a voter's other directory": (
         lambda w: removing(w, 200, voter_directory_id=ONE), Errors.VOTER_NOT_FOUND
@@ -361,7 +365,7 @@ def test_a_standby_says_that_it_does_not_lead(quorum: World) -> None:
 def test_fixed_voters_cannot_be_changed() -> None:
     made = World(seed=3, controllers=3, rewindable=False)
     made.run(for_s=1)
-    answer = made.ask(removing(made, 200), active(made))
+    answer = made.ask(removing(made, 200, voter_directory_id=ONE), active(made))
     assert answer is not None
     assert answer.error_code == Errors.UNSUPPORTED_VERSION
     assert "the kraft.version feature is 0" in str(answer.error_message)
