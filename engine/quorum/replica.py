@@ -199,7 +199,7 @@ class Replica:
         """Another voter asks, or a broker reads the log: one of RAFT_REQUESTS."""
         body: Any = request.body
         part = raft_messages.partition_of(body)
-        if body.cluster_id not in (None, "", self.cluster_id) and self.cluster_id:
+        if body.cluster_id not in (None, self.cluster_id) and self.cluster_id:
             self._refuse(request, Errors.INCONSISTENT_CLUSTER_ID)
         elif part is None:
             self._refuse(request, Errors.INVALID_REQUEST)

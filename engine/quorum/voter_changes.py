@@ -95,7 +95,7 @@ class VoterChanges:
 
     def _check(self, body: Any, progress: VoterProgress | None) -> None:
         """What all three ask first, in Kafka's order; KafkaError says what is wrong."""
-        if body.cluster_id not in (None, "", self.cluster_id) and self.cluster_id:
+        if body.cluster_id not in (None, self.cluster_id) and self.cluster_id:
             raise KafkaError(
                 Errors.INCONSISTENT_CLUSTER_ID,
                 f'The given id "{body.cluster_id}" doesn\'t match the cluster id '
@@ -141,6 +141,8 @@ class VoterChanges:
             raise KafkaError(Errors.INVALID_REQUEST, f"{asked} a valid voter")
         if removes:
             return
+        if not all(each.name.strip() for each in body.listeners):
+            raise KafkaError(Errors.INVALID_REQUEST, "a listener has no name")
         if not _voter(body).has_listener():
             raise KafkaError(
                 Errors.INVALID_REQUEST, f"{asked} the endpoint for the default listener {LISTENER}"
@@ -302,9 +304,10 @@ def levels() -> m.ApiVersionsResponse:
 
 
 def _voter(body: Any) -> Voter:
+    places = {each.name.upper(): (each.host, each.port) for each in body.listeners}
     found = Voter(
         ReplicaKey(body.voter_id, body.voter_directory_id),
-        tuple(Endpoint(each.name, each.host, each.port) for each in body.listeners),
+        tuple(Endpoint(name, *place) for name, place in places.items()),
     )
     if isinstance(body, m.UpdateRaftVoterRequest):
         known = body.kraft_version_feature

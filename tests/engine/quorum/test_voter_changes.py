@@ -12,7 +12,7 @@ from engine.quorum.replica import Replica
 from engine.quorum.roles import Role
 from engine.quorum.snapshots import BOOTSTRAP
 from engine.quorum.voter_history import VoterHistory
-from engine.quorum.voters import SUPPORTED, ReplicaKey, Voter, VoterSet
+from engine.quorum.voters import SUPPORTED, Endpoint, ReplicaKey, Voter, VoterSet
 from engine.sim.campaign.play import SNAPSHOTS
 from engine.sim.world.world import World
 from engine.wire import messages as m
@@ -281,11 +281,14 @@ def key_of(of: World, controller: int) -> ReplicaKey:
     return replica(of, controller).state.key
 
 
-def adding(of: World, controller: int = 400, **changes: Any) -> m.AddRaftVoterRequest:
-    listener = m.AddRaftVoterRequest.Listener("CONTROLLER", "127.0.0.1", 9400)
+def adding(
+    of: World, controller: int = 400, names: tuple[str, ...] = ("CONTROLLER",), **changes: Any
+) -> m.AddRaftVoterRequest:
+    listener = m.AddRaftVoterRequest.Listener
     id, directory = key_of(of, controller)
     given = {"cluster_id": None, "timeout_ms": 1000, "voter_id": id,
-             "voter_directory_id": directory, "listeners": [listener]}  # fmt: skip
+             "voter_directory_id": directory,
+             "listeners": [listener(name, "127.0.0.1", 9400) for name in names]}  # fmt: skip
     return m.AddRaftVoterRequest(**(given | changes))
 
 
@@ -308,9 +311,11 @@ def updating(of: World, controller: int, **changes: Any) -> m.UpdateRaftVoterReq
 Making = Callable[[World], Any]
 REFUSED: dict[str, tuple[Making, Errors]] = {
     "another cluster's": (lambda w: adding(w, cluster_id="x"), Errors.INCONSISTENT_CLUSTER_ID),
+    "no cluster's": (lambda w: adding(w, cluster_id=""), Errors.INCONSISTENT_CLUSTER_ID),
     "no id": (lambda w: adding(w, voter_id=-1), Errors.INVALID_REQUEST),
     "no directory": (lambda w: adding(w, voter_directory_id=uuids.ZERO), Errors.INVALID_REQUEST),
-    "no endpoint": (lambda w: adding(w, listeners=[]), Errors.INVALID_REQUEST),
+    "no endpoint": (lambda w: adding(w, names=()), Errors.INVALID_REQUEST),
+    "a nameless endpoint": (lambda w: adding(w, names=("CONTROLLER", " ")), Errors.INVALID_REQUEST),
     "a voter": (lambda w: adding(w, 200), Errors.DUPLICATE_VOTER),
     "a voter's id": (lambda w: adding(w, voter_id=200), Errors.DUPLICATE_VOTER),
     "a broker": (lambda w: adding(w, voter_id=101), Errors.INVALID_REQUEST),
@@ -354,6 +359,18 @@ def test_the_leader_refuses(quorum: World, what: str) -> None:
     assert answer is not None
     assert Errors(answer.error_code) is error
     assert replica(quorum, leader).state.voters == (100, 200, 300)
+
+
+def test_the_case_of_a_listener_does_not_count() -> None:
+    made = quick()
+    made.run(for_s=2)
+    leader = active(made)
+    answer = made.ask(adding(made, names=("controller", "Controller")), leader)
+    assert answer is not None
+    assert answer.error_code == Errors.NONE
+    found = replica(made, leader).state.history.voters.find(400)
+    assert found is not None
+    assert found.endpoints == (Endpoint("CONTROLLER", "127.0.0.1", 9400),)
 
 
 def test_a_standby_says_that_it_does_not_lead(quorum: World) -> None:
