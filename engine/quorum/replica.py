@@ -15,9 +15,9 @@ stand for election when it hears of no leader (KIP-853).
 Each event changes something; then `poll` does what is due.  So the rules of a state are in one
 place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
 
-One request to each other voter is under way.  A change of state makes all of them void: their
-answers are of another time.  A voter whose answer taught nothing is left alone for
-controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)
+One request to each other voter is under way.  A voter whose answer taught nothing is left alone
+for controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)  A change of state makes both
+void: they are of another time.
 
 Simplified: a follower's fetch timer runs out up to 50 ms late, drawn at random.  In one process
 a leader often answers two followers at one instant, and both would stand at one instant, each with
@@ -543,6 +543,7 @@ class Replica:
         """The state is another one: for so long, if nothing comes in between."""
         self.deadline = now + wait_us
         self.calls.clear()
+        self.resting.clear()
         self.download = None
         self.has_claimed = False
         if self.progress is not None:

@@ -7,12 +7,12 @@ from engine.sim.world.world import World
 
 ORDERS = {0: [102, 103, 101]}
 FORMER, NEXT = 200, 300
-"""With this seed, 200 leads first; when it is isolated, 300 follows."""
+"""With this seed, 200 leads first; when it is isolated or dead, 300 follows."""
 
 
 def made() -> World:
     """A world whose controllers are at rest, and have a topic."""
-    world = World(seed=5, controllers=3, checked=False)
+    world = World(seed=152, controllers=3, checked=False)
     world.create_topic("orders", assignment=ORDERS)
     world.run(for_s=0.5)
     return world

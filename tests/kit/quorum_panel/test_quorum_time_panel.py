@@ -14,7 +14,7 @@ from kit.film.steps import plain
 from kit.quorum_panel.scene import in_view
 from kit.quorum_panel.time_panel import QuorumTimePanel
 from tests.kit.film import strips
-from tests.kit.quorum_panel.quorums import FORMER, killed, made, parted
+from tests.kit.quorum_panel.quorums import FORMER, NEXT, killed, made, parted
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,8 @@ def test_the_messages_of_an_election_are_in_the_air_at_their_time() -> None:
     panel = lab.quorum(made())
     panel.jump("200 asks")
     panel.step()
-    assert "200 asks 300 whether it would vote for it" in panel.caption
-    assert "200 → 300: pre-vote for 200?" in arriving(panel)
+    assert "200 asks 100 whether it would vote for it" in panel.caption
+    assert "200 → 100: pre-vote for 200?" in arriving(panel)
     panel.jump("200 stands")
     assert "300 → 200: yes, epoch 0" in arriving(panel)
     assert "200 → 300: vote for 200 in epoch 1?" in arriving(panel)
@@ -74,7 +74,7 @@ def test_the_messages_of_an_election_are_in_the_air_at_their_time() -> None:
     assert "200 → 100: 200 leads epoch 1" in arriving(panel)
     panel.jump("200 active")
     panel.back()
-    assert "200 → 100: record 0, HW 0" in arriving(panel)
+    assert "200 → 300: record 0, HW 0" in arriving(panel)
 
 
 def test_what_an_isolated_leader_wrote_is_cut_when_it_returns(panel: QuorumTimePanel) -> None:
@@ -101,7 +101,7 @@ def test_the_active_controller_is_killed_and_comes_back_as_a_follower() -> None:
     assert panel.jump("kill 200")
     assert "no partition gets another leader" in panel.caption
     assert dict(panel.scene().facts)["active"] == "none"
-    assert panel.jump("100 active")
+    assert panel.jump(f"{NEXT} active")
     assert panel.jump("write payments")
     assert panel.jump("start 200")
     panel.go(len(panel) - 1)
