@@ -12,6 +12,10 @@
     in force      A replica goes by the last set of voters that its log has, committed or not.
     one change    A set of voters has one voter more or less than the one before it.  A leader
                   appends it after that one, and a record of its own epoch, are committed.
+    obeyed        A broker has applied nothing that is not committed: it obeys no controller that
+                  was deposed.
+
+What a leader needs a majority for is in majority.py.
 
 Names of the Raft paper: election safety, state machine safety, leader completeness.
 """
@@ -31,9 +35,11 @@ from engine.quorum.election_state import NONE, ElectionState
 from engine.quorum.raft_log import RaftLog
 from engine.quorum.replica import Replica
 from engine.quorum.voter_history import BEFORE_THE_LOG
-from engine.quorum.voters import VoterSet
+from engine.quorum.voters import ReplicaKey, VoterSet
 from engine.records import batch
+from engine.sim.invariants import majority
 from engine.sim.invariants.books import Violation
+from engine.sim.invariants.majority import StepDown
 from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.structures import Message
@@ -50,6 +56,7 @@ class Seen:
     saved: ElectionState = field(default_factory=ElectionState)
     led: bool = False
     end_offset: int = 0
+    flushed_to: int = 0
     high_watermark: int = 0
     voters_at: int = BEFORE_THE_LOG
     snapshot: SnapshotId | None = None
@@ -66,21 +73,36 @@ class QuorumInvariants:
         self.committed: dict[int, bytes] = {}
         """By base offset: each batch that some voter has known to be committed."""
         self.committed_to = 0
+        self.step_down = StepDown()
 
     def after_event(self) -> None:
         for node_id, before in self.seen.items():
             controller = self.cluster.nodes.get(node_id)
             if controller is None:
                 continue
-            state, log = controller.replica.state, controller.replica.log
+            replica = controller.replica
+            state, log = replica.state, replica.log
+            if state.directory != before.directory:
+                before = Seen(state.directory)
+            # What an earlier life has flushed is still there.
+            flushed_to = min(max(before.flushed_to, log.flushed_to), log.end_offset)
             now = Seen(state.directory, self.cluster.processes.life(node_id), state.saved,
-                       state.is_leader, log.end_offset, log.high_watermark, state.history.offset,
-                       log.snapshots.newest)  # fmt: skip
-            if now.directory != before.directory:
-                before = Seen(now.directory)
+                       state.is_leader, log.end_offset, flushed_to, log.high_watermark,
+                       state.history.offset, log.snapshots.newest)  # fmt: skip
             if now != before:
                 self.seen[node_id] = now
                 self._check(node_id, before, now, controller)
+            if replica.progress is not None:
+                majority.check_count(replica, replica.progress)
+            paused = self.cluster.processes.is_paused(node_id)
+            self.step_down.check(node_id, self.cluster.now, replica.progress, paused)
+        for node_id in self.cluster.spec.brokers:
+            broker = self.cluster.nodes.get(node_id)
+            if broker is not None and broker.metadata.offset > self.committed_to:
+                raise Violation(
+                    f"obeyed: {node_id} has applied up to {broker.metadata.offset}, and up to "
+                    f"{self.committed_to} is committed"
+                )
 
     def _check(self, node_id: int, before: Seen, now: Seen, controller: Controller) -> None:
         log = controller.replica.log
@@ -106,11 +128,18 @@ class QuorumInvariants:
                 self.committed_to = end
         if now.led and not before.led:
             self._compare(node_id, log, 0, self.committed_to, "leads, and has")
+            majority.check_election(controller.replica, self.votes)
+        elif now.led and now.high_watermark > before.high_watermark:
+            majority.check_commit(controller.replica, self._flushed())
         if now.snapshot is not None and now.snapshot != before.snapshot:
             self._check_snapshot(node_id, log, now.snapshot)
         if log.history.version:
             since = before.end_offset if same_life else log.end_offset
             self._check_voters(node_id, controller.replica, since)
+
+    def _flushed(self) -> dict[ReplicaKey, int]:
+        known = self.seen.items()
+        return {ReplicaKey(node_id, each.directory): each.flushed_to for node_id, each in known}
 
     def _check_voters(self, node_id: int, replica: Replica, since: int) -> None:
         """What it goes by is the last set in its log; of a leader, also when it was appended."""
