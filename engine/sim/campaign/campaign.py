@@ -228,7 +228,7 @@ def search(mutant: Mutant, seeds: range, light: bool = False) -> Outcome | None:
     """The first seed whose schedule catches the mutant; None if none does."""
     with mutant.in_force():
         for seed in seeds:
-            outcome = run_one(seed, light, mutant.in_groups, mutant.in_transactions)
+            outcome = run_one(seed, light, *mutant.kind)
             if outcome.violation:
                 return outcome
     return None

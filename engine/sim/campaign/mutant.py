@@ -51,6 +51,14 @@ class Mutant:
     """It takes a schedule with consumer groups to catch it."""
     in_transactions: bool = False
     """It takes one with transactional producers."""
+    controllers: int = 1
+    voters: int = 0
+    """It takes one with so many controllers, so many of which vote at first (0: all, for good)."""
+
+    @property
+    def kind(self) -> tuple[bool, bool, int, int, int]:
+        """Of the schedules that can catch it: the arguments of `draw` behind `light`."""
+        return self.in_groups, self.in_transactions, self.controllers, 0, self.voters
 
     @contextmanager
     def in_force(self) -> Iterator[None]:

@@ -9,7 +9,8 @@ shortest run known to catch each is kept with the tests (engine/sim/campaign/pin
         outcome = play(draw(0))
 
 A broken function is given the original as its first argument.  The rules of groups are in
-group_mutants.py, those of transactions and the cleaner in transaction_mutants.py.
+group_mutants.py, those of transactions and the cleaner in transaction_mutants.py, those of the
+controllers in quorum_mutants.py.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from engine.replication.truncation import Cut
 from engine.sim.campaign.deletion_mutants import DELETION_MUTANTS
 from engine.sim.campaign.group_mutants import GROUP_MUTANTS
 from engine.sim.campaign.mutant import IN_FORCE, Mutant, Original, Patch
+from engine.sim.campaign.quorum_mutants import QUORUM_MUTANTS
 from engine.sim.campaign.transaction_mutants import TRANSACTION_MUTANTS
 from engine.storage.log import Log
 from engine.storage.producer_states import ProducerStates
@@ -314,7 +316,5 @@ _ALL = (
     Mutant("a-timeout-is-a-no", "a producer calls refused what it gave up after sending it",
            (Patch(Verdicts, "failed", _surely_not_there),), "history: phantom"),
 )  # fmt: skip
-MUTANTS: dict[str, Mutant] = {
-    mutant.name: mutant
-    for mutant in (*_ALL, *GROUP_MUTANTS, *TRANSACTION_MUTANTS, *DELETION_MUTANTS)
-}
+_OTHERS = (*GROUP_MUTANTS, *TRANSACTION_MUTANTS, *DELETION_MUTANTS, *QUORUM_MUTANTS)
+MUTANTS: dict[str, Mutant] = {mutant.name: mutant for mutant in (*_ALL, *_OTHERS)}

@@ -93,7 +93,10 @@ def play(
     A `tape` replaces the schedule's plans.  At the end, `tell` is called with every line of the
     story.
     """
-    world, outcome = run(schedule, tape, rule)
+    try:
+        world, outcome = run(schedule, tape, rule)
+    except Violation as violation:  # before there was a world
+        return Outcome(schedule.setup, violation=str(violation))
     if tell is not None:
         for line in world.trace_lines():
             tell(line)

@@ -108,7 +108,7 @@ def search(mutant: str, seeds: range, enough: int = 2) -> Shrunk | None:
     found: list[Shrunk] = []
     for seed in seeds:
         with broken.in_force():
-            outcome = play(draw(seed, True, broken.in_groups, broken.in_transactions))
+            outcome = play(draw(seed, True, *broken.kind))
         if not outcome.violation.startswith(caught_by) or not outcome.violation:
             continue
         shrunk = shrink_outcome(outcome, mutant)

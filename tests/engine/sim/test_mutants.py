@@ -49,10 +49,7 @@ def test_mutant_is_caught(name: str) -> None:
     if is_fresh(name):
         return
     with mutant.in_force():
-        violations = [
-            run_one(seed, True, mutant.in_groups, mutant.in_transactions).violation
-            for seed in ELSEWHERE
-        ]
+        violations = [run_one(seed, True, *mutant.kind).violation for seed in ELSEWHERE]
     assert any(each.startswith(mutant.caught_by) for each in violations), (
         f"{mutant.breaks}, and no seed says {mutant.caught_by!r}: {violations}. Search again with: "
         f"kafkalab campaign --mutants {name}"
@@ -100,9 +97,12 @@ def test_a_tape_is_written_as_it_was_read(name: str) -> None:
 def test_there_are_enough() -> None:
     of_groups = [each.name for each in MUTANTS.values() if each.in_groups]
     of_transactions = [each.name for each in MUTANTS.values() if each.in_transactions]
-    assert len(MUTANTS) - len(of_groups) - len(of_transactions) >= 20
+    of_controllers = [each.name for each in MUTANTS.values() if each.controllers > 1]
+    others = len(of_groups) + len(of_transactions) + len(of_controllers)
+    assert len(MUTANTS) - others >= 20
     assert len(of_groups) >= 10
     assert len(of_transactions) >= 12
+    assert len(of_controllers) >= 15
 
 
 def test_the_engine_is_whole_again_afterwards() -> None:
