@@ -87,7 +87,16 @@ def decode(data: bytes) -> list[MetadataRecord]:
 
     MalformedMessage for a record that this engine does not know.
     """
-    found = list(_records(data))
+    return _between(list(_records(data)))
+
+
+def decode_voters(data: bytes) -> list[MetadataRecord]:
+    """The records beside the header; CorruptBatch if not all of the file is there."""
+    return _between(list(_records(data, control_only=True)))
+
+
+def _between(found: list[MetadataRecord]) -> list[MetadataRecord]:
+    """What is between header and footer."""
     if not found or not isinstance(found[0], m.SnapshotHeaderRecord):
         raise CorruptBatch("it does not begin with a header")
     if not isinstance(found[-1], m.SnapshotFooterRecord):
@@ -101,12 +110,14 @@ def header_of(data: bytes) -> m.SnapshotHeaderRecord | None:
     return first if isinstance(first, m.SnapshotHeaderRecord) else None
 
 
-def _records(data: bytes) -> Iterator[MetadataRecord]:
+def _records(data: bytes, *, control_only: bool = False) -> Iterator[MetadataRecord]:
+    """Of all batches or only of control batches; every batch is checked."""
     expected = 0
     for header, position in batch.iterate(data):
         batch.validate(data, position)
         if header.base_offset != expected:
             raise CorruptBatch(f"batch {expected} is missing")
         expected = header.next_offset
-        for _, record in decode_batch(data, position):
-            yield record
+        if header.is_control or not control_only:
+            for _, record in decode_batch(data, position):
+                yield record

@@ -101,7 +101,7 @@ class RaftLog:
                     f"{METADATA_DIRECTORY}",
                 )
             return
-        self.snapshots.load(newest)
+        self.snapshots.voters(newest)
         if (newest.epoch, newest.end_offset) > (max(self.log.latest_epoch, 0), self.end_offset):
             # Of another leader's log, or the process ended before it had deleted what came before.
             self.log.truncate_fully_and_start_at(newest.end_offset)
@@ -115,7 +115,7 @@ class RaftLog:
             self.history.read(BEFORE_THE_LOG, record)
         newest = self.snapshots.newest
         if newest is not None:
-            self.history.restart_at(newest.end_offset, self.snapshots.load(newest))
+            self.history.restart_at(newest.end_offset, self.snapshots.voters(newest))
         offset = newest.end_offset if newest else 0
         while offset < self.end_offset and (data := self.log.read(offset, READ_BYTES)):
             offset = max(offset + 1, self._take_voters(data))
@@ -252,7 +252,7 @@ class RaftLog:
         self.snapshots.write(new, data)
         self.log.truncate_fully_and_start_at(new.end_offset)
         self.snapshots.delete_below(new.end_offset)
-        self.history.restart_at(new.end_offset, snapshot.decode(data))
+        self.history.restart_at(new.end_offset, snapshot.decode_voters(data))
         self.high_watermark = self.flushed_to = new.end_offset
         self.looked_at = now
         self._measure()

@@ -8,6 +8,8 @@ it is written with one atomic `replace`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.metadata import snapshot
 from engine.metadata.records import METADATA_DIRECTORY, MetadataRecord
 from engine.metadata.snapshot import SnapshotId
@@ -57,8 +59,17 @@ class Snapshots:
 
     def load(self, which: SnapshotId) -> list[MetadataRecord]:
         """Its records; KafkaError with a remedy if the file is damaged."""
+        return self._decoded(which, snapshot.decode)
+
+    def voters(self, which: SnapshotId) -> list[MetadataRecord]:
+        """What it says of the voters; KafkaError if any part of the file is damaged."""
+        return self._decoded(which, snapshot.decode_voters)
+
+    def _decoded(
+        self, which: SnapshotId, decode: Callable[[bytes], list[MetadataRecord]]
+    ) -> list[MetadataRecord]:
         try:
-            return snapshot.decode(self.read(which, 0, self.size(which)))
+            return decode(self.read(which, 0, self.size(which)))
         except CorruptBatch as error:
             raise KafkaError(
                 Errors.KAFKA_STORAGE_ERROR,
@@ -74,7 +85,7 @@ class Snapshots:
 
     def bootstrap(self) -> list[MetadataRecord]:
         """The records of the one that the quorum was formatted with; none if there is none."""
-        return self.load(BOOTSTRAP) if self.disk.exists(BOOTSTRAP.path) else []
+        return self.voters(BOOTSTRAP) if self.disk.exists(BOOTSTRAP.path) else []
 
     def last_timestamp(self, which: SnapshotId) -> int:
         """When the last record in it was written, in milliseconds; -1 if it is damaged."""
