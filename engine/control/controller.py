@@ -55,6 +55,8 @@ from engine.events import (
 )
 from engine.metadata import features, image_records
 from engine.metadata.image import MetadataImage
+from engine.metadata.records import MetadataRecord
+from engine.metadata.snapshot import SnapshotId
 from engine.plain import Plain
 from engine.quorum.describe import describe
 from engine.quorum.election_state import NONE
@@ -281,12 +283,21 @@ class Controller:
         """Applies the log up to an offset, from the newest snapshot on if that is news."""
         newest = self.log.snapshot_for(self.image.offset)
         if newest is not None:
+            records = self._records_of(newest)
             self._forget()
-            for record in self.log.snapshots.load(newest):
+            for record in records:
                 self.state.apply(newest.end_offset - 1, record)
             self.image.offset, self.image.epoch = newest
         for offset, record in self.log.records(self.image.offset, limit):
             self.state.apply(offset, record)
+
+    def _records_of(self, snapshot: SnapshotId) -> list[MetadataRecord]:
+        """KafkaError if it has gone bad since this process began, which cannot go on then."""
+        try:
+            return self.log.snapshots.load(snapshot)
+        except KafkaError as error:
+            self.disk.failure = error.message
+            raise
 
     # -- requests
 

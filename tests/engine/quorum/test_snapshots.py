@@ -215,13 +215,66 @@ def test_after_an_hour_one_is_written_with_the_next_change() -> None:
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_controller_does_not_start_on_a_damaged_one(how: str) -> None:
-    made = world(1, topics=12)
+def test_a_controller_does_not_start_on_a_damaged_one_and_says_what_to_do(how: str) -> None:
+    """Nothing is lost: an older one, or the log from 0 on, has it all."""
+    made = world(1, topics=30)
+    before = active(made).image
+    assert len(files(made, 100)) >= 2
     made.kill(100)
     disk = made.cluster.disks[100]
-    disk.replace(f"{METADATA_DIRECTORY}/{files(made, 100)[-1]}", damaged(how))
-    with pytest.raises(KafkaError, match=r"is damaged .*: put another node's copy"):
+    newest = f"{METADATA_DIRECTORY}/{files(made, 100)[-1]}"
+    disk.replace(newest, damaged(how))
+    log_size = disk.size(f"{METADATA_DIRECTORY}/00000000000000000000.log")
+    with pytest.raises(KafkaError, match=r"is damaged .*: delete it if an older one, or a log"):
         made.start(100)
+    assert disk.size(f"{METADATA_DIRECTORY}/00000000000000000000.log") == log_size
+    disk.delete(newest)
+    made.start(100)
+    made.run(for_s=1)
+    assert set(active(made).image.topics) == set(before.topics)
+
+
+def test_a_log_that_begins_at_a_damaged_one_goes_on_with_that_of_another_node() -> None:
+    made = world(3, topics=40, **CUT)
+    made.run(for_s=1)
+    before, bad = set(active(made).image.topics), follower(made)
+    other = next(each for each in made.cluster.spec.controllers if each != bad)
+    made.kill(bad)
+    disk = made.cluster.disks[bad]
+    for name in files(made, bad):
+        flip(made, bad, name)
+    with pytest.raises(KafkaError, match="else put the newest of another node in its place"):
+        made.start(bad)
+    for name in files(made, bad):
+        disk.delete(f"{METADATA_DIRECTORY}/{name}")
+    add_topics(made, 10)
+    path = f"{METADATA_DIRECTORY}/{files(made, other)[-1]}"
+    theirs = made.cluster.disks[other]
+    disk.replace(path, theirs.read(path, 0, theirs.size(path)))
+    made.start(bad)
+    made.run(for_s=3)
+    assert before < set(active(made).image.topics)
+    assert same(made.cluster.nodes[bad].image, active(made).image)
+
+
+def test_a_node_whose_snapshot_goes_bad_halts_when_it_needs_it() -> None:
+    """Deposed, it has to go back to what is committed, and has only a damaged file to begin with.
+
+    If it stayed, it could be elected, and would lead without knowing anything.
+    """
+    made = world(3, topics=12)
+    made.run(for_s=1)
+    former = active(made).node_id
+    for name in files(made, former):
+        flip(made, former, name)
+    made.isolate(former)  # it fences brokers, and cannot commit that
+    made.run(for_s=5)
+    halted = [(who, line.why) for _, who, line in made.cluster.trace if line.kind == "disk-failed"]
+    assert [who for who, _ in halted] == [former]
+    assert "it halts: the snapshot" in halted[0][1]
+    made.heal()
+    assert active(made).node_id != former
+    add_topics(made, 1)
 
 
 def test_a_log_that_does_not_begin_at_0_needs_one() -> None:
