@@ -8,7 +8,9 @@
     monotonic     A voter's high watermark only rises while it runs.
     applied       A controller that is not active has applied all below its high watermark.
     written       What a voter says of epoch, leader and vote is what its disk says.
-    snapshot      A snapshot says what the committed records below its offset say.
+    snapshot      A snapshot says what the committed records below its offset say, and is never
+                  ahead of the high watermark.
+    log start     A log that does not begin at 0 begins at its oldest snapshot.
     in force      A replica goes by the last set of voters that its log has, committed or not.
     one change    A set of voters has one voter more or less than the one before it.  A leader
                   appends it after that one, and a record of its own epoch, are committed.
@@ -133,6 +135,12 @@ class QuorumInvariants:
             majority.check_commit(controller.replica, self._flushed())
         if now.snapshot is not None and now.snapshot != before.snapshot:
             self._check_snapshot(node_id, log, now.snapshot)
+        kept = log.snapshots.ids
+        if log.start_offset and (not kept or kept[0].end_offset != log.start_offset):
+            raise Violation(
+                f"log start: the log of {node_id} begins at {log.start_offset}, and its snapshots "
+                f"are {', '.join(map(str, kept)) or 'none'}"
+            )
         if log.history.version:
             since = before.end_offset if same_life else log.end_offset
             self._check_voters(node_id, controller.replica, since)
@@ -177,6 +185,11 @@ class QuorumInvariants:
 
     def _check_snapshot(self, node_id: int, log: RaftLog, snapshot: SnapshotId) -> None:
         """It is what all that was committed below its offset leads to."""
+        if snapshot.end_offset > min(log.high_watermark, self.committed_to):
+            raise Violation(
+                f"snapshot: {snapshot} of {node_id} is ahead of its high watermark, "
+                f"{log.high_watermark}, or of what was ever committed, {self.committed_to}"
+            )
         image, epoch, voters = MetadataImage(), 0, list[Message]()
         for base_offset in sorted(at for at in self.committed if at < snapshot.end_offset):
             data = self.committed[base_offset]

@@ -17,6 +17,7 @@ from engine.quorum.raft_log import RaftLog
 from engine.quorum.snapshots import Snapshots
 from engine.records import batch
 from engine.settings import Settings
+from engine.sim.invariants.invariants import Violation
 from engine.sim.world.world import World
 from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
@@ -525,3 +526,24 @@ def test_a_batch_that_is_missing_in_the_middle_is_missed() -> None:
 @pytest.mark.parametrize("name", ["9-2.checkpoint", "²-1.checkpoint", "0-.checkpoint", "x"])
 def test_other_names_are_no_snapshots(name: str) -> None:
     assert snapshot.id_of(name) is None
+
+
+# -- what the simulator watches over
+
+
+def test_a_snapshot_ahead_of_the_high_watermark_is_noticed() -> None:
+    made = world(3, topics=2)
+    leader = active(made)
+    made.isolate(leader.node_id)
+    ahead = leader.log.end_offset + 1
+    leader.log.snapshots.write(SnapshotId(ahead, leader.epoch), b"")
+    with pytest.raises(Violation, match=rf"snapshot: {ahead}-\d+ of {leader.node_id} is ahead of"):
+        made.run(for_s=1)
+
+
+def test_a_log_that_begins_between_its_snapshots_is_noticed() -> None:
+    made = world(3, topics=12)
+    leader = active(made)
+    leader.log.log.advance_log_start(leader.log.high_watermark - 1)
+    with pytest.raises(Violation, match=f"log start: the log of {leader.node_id} begins at"):
+        add_topics(made, 1)
