@@ -505,14 +505,17 @@ def test_a_process_that_ends_between_the_snapshot_and_the_log_goes_on_with_the_s
 
 
 def test_records_of_a_kafka_with_more_are_not_called_damaged() -> None:
-    disk, newest = MemoryDisk(), SnapshotId(9, 2)
+    made = world(1, topics=12)
+    newest = active(made).log.snapshots.newest
+    assert newest is not None
+    made.kill(100)
+    whole = snapshot.encode(newest, [m.NoOpRecord()], 1, 1)
+    _, second, last = (position for _, position in batch.iterate(whole))
     rows = [batch.Record(0, 1, None, bytes([1, 18, 0]))]
-    whole = snapshot.encode(newest, [], 1, 1)
-    header = batch.read_header(whole).size_in_bytes
-    middle = batch.encode(rows, base_offset=1, leader_epoch=2)
-    disk.append(newest.path, whole[:header] + middle + whole[header:])
+    strange = batch.encode(rows, base_offset=1, leader_epoch=newest.epoch)
+    made.cluster.disks[100].replace(newest.path, whole[:second] + strange + whole[last:])
     with pytest.raises(KafkaError, match="a Kafka with more than this engine has"):
-        Snapshots(disk).load(newest)
+        made.start(100)
 
 
 def test_a_batch_that_is_missing_in_the_middle_is_missed() -> None:
