@@ -188,7 +188,7 @@ class Broker:
             previous_epoch,
         )
         self.metadata_fetcher = MetadataFetcher(
-            node_id, self.controller, self.outbox, self.metadata
+            node_id, self.controller, settings, self.outbox, self.metadata
         )
         self.producer_ids = ProducerIds(node_id, self.controller, self.outbox)
         self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)

@@ -24,6 +24,7 @@ from engine.metadata.image_records import additions, removals
 from engine.metadata.records import METADATA_TOPIC_ID, MetadataRecord, decode_batches
 from engine.metadata.snapshot import SnapshotId
 from engine.metadata.snapshot_download import SnapshotDownload
+from engine.settings import Settings
 from engine.wire import messages as m
 from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors
@@ -51,17 +52,23 @@ class MetadataFetcher:
     """Keeps one Fetch of the metadata log, or one FetchSnapshot, in flight."""
 
     def __init__(
-        self, node_id: int, controller: ActiveController, outbox: Outbox, metadata: MetadataImage
+        self,
+        node_id: int,
+        controller: ActiveController,
+        settings: Settings,
+        outbox: Outbox,
+        metadata: MetadataImage,
     ) -> None:
         self.node_id = node_id
         self.controller = controller
+        self.snapshot_bytes: int = settings["controller.quorum.fetch.snapshot.max.bytes"]
         self.outbox = outbox
         self.metadata = metadata
         self.download: SnapshotDownload | None = None
 
     def poll(self) -> None:
         body = self._fetch() if self.download is None else self.download.request(
-            None, self.node_id, self.controller.epoch, MAX_BYTES
+            None, self.node_id, self.controller.epoch, self.snapshot_bytes
         )  # fmt: skip
         self.outbox.send(
             self.controller.id, MetadataRound(), body, TIMEOUT_US, connection="metadata"
@@ -88,8 +95,9 @@ class MetadataFetcher:
         data = _partition_of(body)
         told = None if data is None else data.current_leader
         asked, refused = self.controller.id, data is None or data.error_code != Errors.NONE
+        is_gone = data is not None and data.error_code == Errors.SNAPSHOT_NOT_FOUND
         known = told is not None and self.controller.leads(told.leader_id, told.leader_epoch)
-        if not known or (refused and self.controller.id == asked):
+        if not known or (refused and not is_gone and self.controller.id == asked):
             self.controller.try_next()
         if refused:
             self.download = None
