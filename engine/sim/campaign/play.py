@@ -33,7 +33,9 @@ SNAPSHOTS = {
     "metadata.log.max.record.bytes.between.snapshots": 200,
     "internal.metadata.log.segment.bytes": 4096,
     "metadata.max.retention.bytes": 0,
+    "controller.quorum.fetch.snapshot.max.bytes": 500,
 }
+"""A snapshot comes in several pieces; between two of them a leader may change."""
 CHECKED_OFTEN = {"log.retention.check.interval.ms": 1_000}
 REBALANCED = ("assignment is replicated", "target of epoch")
 """What coordinators say at the end of a rebalance."""
