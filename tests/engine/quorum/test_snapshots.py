@@ -9,7 +9,7 @@ import pytest
 
 from engine.control.controller import Controller
 from engine.events import Outbox
-from engine.metadata import image_records, snapshot
+from engine.metadata import image_records, records, snapshot
 from engine.metadata.image import MetadataImage
 from engine.metadata.records import METADATA_DIRECTORY, encode_batch
 from engine.metadata.snapshot import SnapshotId
@@ -198,6 +198,27 @@ def test_a_standby_that_starts_at_its_newest_snapshot_knows_what_it_holds() -> N
     assert made.cluster.nodes[node_id].image.topics
     made.run(for_s=2)
     assert same(made.cluster.nodes[node_id].image, active(made).image)
+
+
+def test_a_start_decodes_each_record_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 10,000 partitions that is what a start consists of."""
+    made = world(1, topics=12)
+    controller = active(made)
+    newest = controller.log.snapshots.newest
+    assert newest is not None
+    held = len(controller.log.snapshots.load(newest))
+    behind = controller.log.end_offset - newest.end_offset
+    made.kill(100)
+    decoded: list[m.Message] = []
+    original = records.decode_record
+
+    def decode(value: bytes) -> m.Message:
+        decoded.append(original(value))
+        return decoded[-1]
+
+    monkeypatch.setattr(records, "decode_record", decode)
+    made.start(100)
+    assert held <= len(decoded) <= held + behind
 
 
 def test_by_default_a_short_run_writes_none() -> None:
@@ -421,6 +442,33 @@ def test_the_snapshot_that_was_being_copied_is_gone_by_then() -> None:
     assert former not in made.cluster.nodes[node_id].log.snapshots.ids
     made.run(for_s=5)
     assert same(made.cluster.nodes[node_id].image, active(made).image)
+
+
+@pytest.mark.parametrize("whose", ["the leader", "the follower"])
+def test_a_process_ends_between_two_pieces(whose: str) -> None:
+    """The follower begins again: another leader's file may have other bytes."""
+    made = world(3, topics=1, **CUT, **{"controller.quorum.fetch.snapshot.max.bytes": 100})
+    made.run(for_s=1)
+    node_id = follower(made)
+    made.kill(node_id)
+    add_topics(made, 40)
+    made.start(node_id)
+    cluster = made.cluster
+
+    def some(_: World) -> bool:
+        download = cluster.nodes[node_id].replica.download
+        return download is not None and len(download.data) > 1000
+
+    assert made.run(until=some, for_s=5)
+    ended = active(made).node_id if whose == "the leader" else node_id
+    made.kill(ended)
+    if ended == node_id:
+        made.start(node_id)
+    assert made.run(until=lambda w: w.cluster.nodes[node_id].log.high_watermark > 0, for_s=30)
+    made.run(for_s=1)
+    assert same(cluster.nodes[node_id].image, active(made).image)
+    kinds = [line.kind for _, _, line in cluster.trace]
+    assert kinds.count("snapshot-loaded") == 1
 
 
 # -- what goes wrong beside it
