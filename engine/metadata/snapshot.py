@@ -11,7 +11,7 @@ A node that starts, or that has fallen behind the start of the log, takes the ne
 goes on in the log at its offset.  The batches are numbered from 0; their offsets mean nothing.
 
 Stricter than Kafka: without its footer a snapshot is refused.  Kafka never looks for the footer, so
-it takes one that was cut between two batches for a whole one.
+it takes one that was cut for a whole one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Snapshots of the metadata go both ways: Kafka starts from the engine's, the engine from Kafka's.
 
 The engine writes a metadata log whose beginning is deleted, so that nothing but a snapshot has it.
-A real controller is stopped, its log replaced by that one, and started again.
+A real controller is stopped, its log replaced by that one, and started again.  A damaged snapshot
+they judge differently.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from engine import api
 from engine.control.controller import Controller
 from engine.metadata import snapshot
 from engine.metadata.records import METADATA_DIRECTORY
+from engine.records import batch
 from engine.settings import Settings
 from engine.storage.real_disk import RealDisk
+from engine.wire.errors import KafkaError
 from kit.clusters import local
 from kit.clusters.data_dirs import data_dir
 from kit.clusters.kafka_cluster import KafkaCluster
@@ -87,3 +90,25 @@ def test_kafka_starts_from_the_engines_snapshot_and_the_engine_from_kafkas(tmp_p
     assert {*names, "kafka-0", "kafka-4"} <= set(controller.image.topic_ids)
     assert set(controller.image.brokers) >= {101, 102, 103}
     controller.close()
+
+
+def test_kafka_takes_a_snapshot_that_was_cut_for_a_whole_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Topics are missing then; the engine refuses the file."""
+    require_local_kafka()
+    monkeypatch.setattr(snapshot, "RECORDS_PER_BATCH", 20)
+    names = written_by_the_engine(tmp_path)
+    newest = snapshots(tmp_path)[-1]
+    data = newest.read_bytes()
+    places = [position for _, position in batch.iterate(data)]
+    newest.write_bytes(data[: places[3] + 30])
+    with pytest.raises(KafkaError, match="is damaged"):
+        Controller(100, Settings(), RealDisk(tmp_path), Random(4), api.refusal).start(NOW)
+    with local.start() as kafka:
+        restart_on(kafka, tmp_path)
+        kafka.create_topic("after")
+        kafka.wait_until(
+            lambda c: {names[0], "after"} <= set(c.snapshot()["topics"]), PATIENCE_S, "two topics"
+        )
+        assert set(names) - set(kafka.snapshot()["topics"])
