@@ -292,7 +292,7 @@ class Controller:
             self.state.apply(offset, record)
 
     def _records_of(self, snapshot: SnapshotId) -> list[MetadataRecord]:
-        """KafkaError if it has gone bad since this process began, which cannot go on then."""
+        """KafkaError if it is damaged by now, or of a Kafka with more; then this process ends."""
         try:
             return self.log.snapshots.load(snapshot)
         except KafkaError as error:

@@ -73,9 +73,9 @@ class Snapshots:
         except CorruptBatch as error:
             raise KafkaError(
                 Errors.KAFKA_STORAGE_ERROR,
-                f"the snapshot {which.path} is damaged ({error.text}): delete it if an "
-                "older one, or a log from offset 0 on, is beside it, and has the same; else put "
-                "the newest of another node in its place",
+                f"the snapshot {which.path} is damaged ({error.text}): if an older one or "
+                "a log from offset 0 on is beside it, delete this one, for they have the same; "
+                "else put the newest of another node in its place",
             ) from None
         except MalformedMessage as error:
             raise KafkaError(
