@@ -7,7 +7,9 @@ the same shape from outside:
     time_us
     controller   id, state, epoch, metadata_offset
     controllers  by id: state, and of a running one role, epoch, leader, voted, granted (those who
-                 vote for it), is_active, log_start_offset, log_end_offset, high_watermark, epochs
+                 vote for it), is_active, log_start_offset, log_end_offset, high_watermark, epochs;
+                 voters (the set that it goes by), is_voter, directory (its id, empty if the voters
+                 are fixed)
     brokers      by id: state (running, paused, stopped, killed), fenced, rack, epoch, host, port
     links        the broken ones: between, state (cut, slow), delay_ms
     topics       by name: id, config, partitions by index:
@@ -105,6 +107,9 @@ def _controller(cluster: Cluster, controller_id: int) -> Plain:
         "voted": voter.voted,
         "granted": sorted(voter.ballot.granted) if voter.ballot is not None else [],
         "is_active": node.is_active,
+        "voters": list(voter.voters),
+        "is_voter": voter.is_voter,
+        "directory": uuids.to_text(voter.directory) if voter.may_change else "",
         "log_start_offset": log.log.log_start_offset,
         "log_end_offset": log.end_offset,
         "high_watermark": log.high_watermark,

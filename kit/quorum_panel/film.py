@@ -23,7 +23,8 @@ from kit.panel.scene import records
 from kit.panel.step_story import Caption
 from kit.quorum_panel import controls, story, text, trace_lines
 from kit.quorum_panel.recording import QuorumRecording
-from kit.quorum_panel.scene import Column, Scene, build, columns, entries, leader_of
+from kit.quorum_panel.scene import Column, Scene, build, columns, entries
+from kit.quorum_panel.standings import leader_of
 
 POOLS = ("cells", "rows", "heads", "strips", "controls", "diffs", "views")
 

@@ -11,7 +11,7 @@ from kit.film.words import be, join, plural
 from kit.panel.known import kept
 from kit.panel.scene import parted_offsets
 from kit.quorum_panel import logs
-from kit.quorum_panel.scene import leader_of
+from kit.quorum_panel.standings import leader_of
 from kit.quorum_panel.view import Voter
 
 SAID_MOST = 3

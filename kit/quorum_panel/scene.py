@@ -16,8 +16,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.quorum.election_state import NONE
+from engine.quorum.roles import Role
 from kit.film.source import Snapshot
 from kit.panel.scene import cut_from, parted_offsets
+from kit.quorum_panel import standings
 from kit.quorum_panel.logs import QUIET, is_quiet
 from kit.quorum_panel.view import Voter
 
@@ -108,7 +110,7 @@ class Scene:
 def build(snapshot: Snapshot) -> Scene:
     """What a moment looks like."""
     voters = snapshot["voters"]
-    leader = leader_of(voters)
+    leader = standings.leader_of(voters)
     logs = {"logs": voters, "leader": leader}
     rows = tuple(_row(snapshot, each, logs) for each in voters)
     parted = [offset for each in voters for offset in _parted(logs, each)[:1]]
@@ -116,27 +118,13 @@ def build(snapshot: Snapshot) -> Scene:
     known = any(each["batches"] for each in voters.values())
     return Scene(
         leader=leader,
-        facts=tuple(_facts(voters)),
+        facts=tuple(standings.facts(voters)),
         columns=shown,
         parts_at=min(parted, default=None),
         rows=rows,
         entries=tuple(entries(rows, shown)),
         lacks="" if known or not voters else NO_FILES,
     )
-
-
-def leader_of(voters: Mapping[int, Voter]) -> int:
-    """The one that leads in the latest epoch; -1 if none does."""
-    leading = [(each.get("epoch", -1), name) for name, each in voters.items()
-               if each.get("role") == "leader"]  # fmt: skip
-    return max(leading)[1] if leading else NONE
-
-
-def active_of(voters: Mapping[int, Voter]) -> int:
-    """The one that decides: it leads, and its first record is committed; -1 if there is none."""
-    active = [(each.get("epoch", -1), name) for name, each in voters.items()
-              if each.get("is_active")]  # fmt: skip
-    return max(active)[1] if active else NONE
 
 
 def columns(rows: Iterable[Row], beside: int | None = None) -> tuple[Column, ...]:
@@ -174,7 +162,7 @@ def _row(snapshot: Snapshot, controller: int, logs: Mapping[str, Any]) -> Row:
     return Row(
         id=controller,
         state=each["state"],
-        role=each.get("role", ""),
+        role=_role(each),
         epoch=each.get("epoch", -1),
         leader=leader,
         voted=controller if leader == controller else voted,
@@ -187,6 +175,13 @@ def _row(snapshot: Snapshot, controller: int, logs: Mapping[str, Any]) -> Row:
         high_watermark=each.get("high_watermark", -1),
         cells=tuple(_cells(each, mark, parted)),
     )  # fmt: skip
+
+
+def _role(each: Voter) -> str:
+    """A controller that copies the log and has no vote is an observer, as in DescribeQuorum."""
+    role = str(each.get("role", ""))
+    observes = not each.get("is_voter", True) and role in (Role.FOLLOWER, Role.UNATTACHED)
+    return "observer" if observes else role
 
 
 def _parted(logs: Mapping[str, Any], controller: int) -> list[int]:
@@ -230,17 +225,3 @@ def entries(rows: Sequence[Row], shown: Sequence[Column]) -> Iterator[Entry]:
             held_by=tuple(controller for controller, _ in held),
             known_by=tuple(controller for controller, cell in held if cell.committed),
         )
-
-
-def _facts(voters: Mapping[int, Voter]) -> Iterator[tuple[str, str]]:
-    active = active_of(voters)
-    yield "active", str(active) if active != NONE else "none"
-    epochs = [each["epoch"] for each in voters.values() if each.get("epoch", -1) >= 0]
-    if epochs:
-        yield "epoch", str(max(epochs))
-    marks = [each.get("high_watermark", -1) for each in voters.values()]
-    if max(marks, default=-1) >= 0:
-        yield "committed", f"below {max(marks)}"
-    running = sum(each["state"] == "running" for each in voters.values())
-    yield "majority", f"{len(voters) // 2 + 1} of {len(voters)}"
-    yield "running", str(running)

@@ -17,7 +17,7 @@ from kit.panel.fault_story import tell_fault
 from kit.panel.step_story import Caption
 from kit.quorum_panel.flights import HEARD
 from kit.quorum_panel.log_story import Event, log_steps, parting
-from kit.quorum_panel.scene import active_of, leader_of
+from kit.quorum_panel.standings import active_of, leader_of
 from kit.quorum_panel.view import DOWN, Voter
 
 KEEP_TELLING_US = 6_000_000

@@ -1,7 +1,7 @@
 """What the panel shows of a moment, taken out of a snapshot and the controllers' logs.
 
     time_us
-    voters    by id: state, role, epoch, leader, voted, granted, is_active, as in
+    voters    by id: state, role, epoch, leader, voted, granted, is_active, voters, is_voter, as in
               engine/cluster/snapshot.py; log_start_offset, log_end_offset, high_watermark, epochs,
               and batches (kit/quorum_panel/logs.py).  What is not known is left out.
     links     the broken ones

@@ -12,6 +12,7 @@ from engine.events import Outbox
 from engine.metadata.records import METADATA_DIRECTORY, encode_batch
 from engine.quorum.raft_log import RaftLog
 from engine.settings import Settings
+from engine.sim.world.world import World
 from engine.storage.real_disk import RealDisk
 from engine.wire import messages as m
 from kit.film.source import Frame
@@ -82,6 +83,26 @@ def test_records_of_one_batch_belong_together(recording: QuorumRecording) -> Non
     cells = {cell.says: cell for cell in build(recording.frames[-1].snapshot).rows[0].cells}
     assert not cells["topic orders created"].joined
     assert cells["partition orders-0: leader 102, ISR 102 103 101"].joined
+
+
+def test_a_controller_without_a_vote_observes() -> None:
+    world = World(seed=3, controllers=4, voters=3, rewindable=False)
+    world.run(for_s=1)
+
+    def scene() -> Scene:
+        return build(view.of_quorum(world.snapshot(), {}))
+
+    before = scene()
+    assert text.standing(before.row(400)) == "400 observer, epoch 1"
+    facts = dict(before.facts)
+    assert (facts["majority"], facts["voters"], facts["running"]) == ("2 of 3", "100 200 300", "4")
+    directories = {seen["directory"] for seen in world.snapshot()["controllers"].values()}
+    assert len(directories - {""}) == 4
+    world.add_voter(400)
+    world.run(for_s=1)
+    assert scene().row(400).role == "follower"
+    facts = dict(scene().facts)
+    assert (facts["majority"], facts.get("voters")) == ("3 of 4", None)
 
 
 def test_a_controller_that_is_down_keeps_its_log(recording: QuorumRecording) -> None:
