@@ -130,7 +130,7 @@ class QuorumInvariants:
                 self.committed_to = end
         if now.led and not before.led:
             self._compare(node_id, log, 0, self.committed_to, "leads, and has")
-            majority.check_election(controller.replica, self.votes)
+            majority.check_election(controller.replica, self._votes())
         elif now.led and now.high_watermark > before.high_watermark:
             majority.check_commit(controller.replica, self._flushed())
         if now.snapshot is not None and now.snapshot != before.snapshot:
@@ -144,6 +144,15 @@ class QuorumInvariants:
         if log.history.version:
             since = before.end_offset if same_life else log.end_offset
             self._check_voters(node_id, controller.replica, since)
+
+    def _votes(self) -> dict[tuple[int, bytes, int], int]:
+        """Those that were seen, and those of voters that have ended in the moment of their vote."""
+        ended = [each for each in self.seen if each not in self.cluster.nodes]
+        found = dict(self.votes)
+        for each in ended:
+            saved = election_state.read(self.cluster.disks[each], self.cluster.spec.controllers)
+            found[each, self.seen[each].directory, saved.epoch] = saved.voted
+        return found
 
     def _flushed(self) -> dict[ReplicaKey, int]:
         known = self.seen.items()

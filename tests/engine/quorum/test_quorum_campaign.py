@@ -135,6 +135,12 @@ def test_the_usual_schedules_are_clean_with_three_controllers_too() -> None:
     assert "controllers: " in text
 
 
+def test_a_voter_may_end_in_the_moment_of_its_vote() -> None:
+    """In this schedule one has to stop, votes for the next leader, and is gone."""
+    outcome = play_schedule(draw(3007, light=True, controllers=3))
+    assert outcome.violation == ""
+
+
 def test_a_schedule_with_controllers_is_a_script_that_plays_again() -> None:
     outcome = play_schedule(draw(703, light=True, controllers=3))
     timed = timed_scripts.Timed(outcome.setup, outcome.tape)
