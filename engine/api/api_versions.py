@@ -80,7 +80,7 @@ def _finalized(metadata: MetadataImage) -> list[m.ApiVersionsResponse.FinalizedF
         m.ApiVersionsResponse.FinalizedFeatureKey(
             name=name, max_version_level=level, min_version_level=level
         )
-        for name, level in sorted(metadata.features.items())
+        for name, level in sorted(metadata.levels.items())
         if level > 0 and name in SUPPORTED
     ]
 

@@ -3,8 +3,9 @@
 A broker forwards the request; the controller writes FeatureLevelRecords
 (engine/control/feature_levels.py), and every node acts by them once it has applied them.
 
-Left out: kraft.version, share.version and streams.version, which this engine does not support; so
-`--release-version`, which names them all, is refused as a whole.
+Left out: share.version and streams.version, which this engine does not support; so
+`--release-version`, which names them all, is refused as a whole.  A quorum keeps the kraft.version
+that it began with.
 Versions: 1+ the way of the update (upgrade, safe or unsafe downgrade) and validate-only; below 2
 the answer has a row for each feature.  Version 0 has `allow_downgrade`, which Kafka 4.3.1 does
 not read: there every update is an upgrade.

@@ -118,7 +118,7 @@ def _clean_up_former_life(
 def _check_features(state: ControlState, body: m.BrokerRegistrationRequest) -> None:
     """A broker that says what it supports must support what is finalised."""
     for feature in body.features:
-        level = state.image.features.get(feature.name, 0)
+        level = state.image.levels.get(feature.name, 0)
         if not feature.min_supported_version <= level <= feature.max_supported_version:
             raise KafkaError(
                 Errors.UNSUPPORTED_VERSION,

@@ -32,7 +32,7 @@ from engine.metadata.features import (
     SUPPORTED,
     min_in_sync_record,
 )
-from engine.metadata.image import BROKER
+from engine.metadata.image import BROKER, KRAFT_FEATURE
 from engine.wire import messages as m
 from engine.wire.errors import Errors, KafkaError
 
@@ -62,6 +62,8 @@ def update(state: ControlState, body: m.UpdateFeaturesRequest) -> Decision:
         return decision
     for name, each in updates.items():
         level = each.max_version_level
+        if name == KRAFT_FEATURE:
+            continue  # as it is
         decision.records.append(m.FeatureLevelRecord(name=name, feature_level=level))
         if name == ELR_FEATURE and level > 0:
             _same_min_in_sync(state, decision)
@@ -78,7 +80,7 @@ def update(state: ControlState, body: m.UpdateFeaturesRequest) -> Decision:
 
 def _check(state: ControlState, each: Update) -> None:
     name, level, way = each.feature, each.max_version_level, each.upgrade_type
-    current = state.image.features.get(name, 0)
+    current = state.image.levels.get(name, 0)
     low, high = SUPPORTED.get(name, (0, 0))
     if way not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         raise _invalid(each, "The controller does not support the given upgrade type.")
@@ -98,6 +100,13 @@ def _check(state: ControlState, each: Update) -> None:
         raise _invalid(each, "Can't downgrade to a newer version.")
     if name not in SUPPORTED:
         raise _invalid(each, f"Feature {name} not found.")
+    if name == KRAFT_FEATURE and level != current:
+        raise _invalid(
+            each,
+            "The voters of this quorum are fixed."
+            if level > current
+            else "Can't downgrade the version of this feature.",
+        )
     if name == METADATA_FEATURE and level < current:
         why = (
             "Unsafe metadata downgrade is not supported in this version."

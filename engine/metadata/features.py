@@ -11,15 +11,15 @@ for instance, producers no longer send AddPartitionsToTxn (KIP-890).
 Kafka's own, 7 (3.3-IV3) to 30, but a new cluster begins at 30, and from there no
 step down is safe: the levels are there to be refused, on Kafka and here.
 
-kraft.version is no FeatureLevelRecord but a control record of the quorum; with one fixed
-voter it is 0.
+kraft.version is no FeatureLevelRecord but a control record of the quorum: 0 if its voters are
+fixed, 1 if they may change (KIP-853).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.metadata.image import BROKER
+from engine.metadata.image import BROKER, KRAFT_FEATURE
 from engine.wire import messages as m
 
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -34,6 +34,7 @@ SUPPORTED: dict[str, tuple[int, int]] = {
     # name: lowest and highest level
     ELR_FEATURE: (0, 1),
     GROUP_FEATURE: (0, 1),
+    KRAFT_FEATURE: (0, 1),
     METADATA_FEATURE: (MINIMUM_METADATA_VERSION, METADATA_VERSION),
     TRANSACTION_FEATURE: (0, 2),
 }

@@ -36,13 +36,14 @@ RECOVERED, RECOVERING = 0, 1
 TOPIC, BROKER = 2, 4
 """Types of config resources; a broker resource with an empty name is the whole cluster."""
 
+KRAFT_FEATURE = "kraft.version"
+
 Configs = dict[tuple[int, str], dict[str, str]]
 
 _NOT_IN_THE_IMAGE = (
     m.NoOpRecord,
     m.BeginTransactionRecord,
     m.EndTransactionRecord,
-    m.KRaftVersionRecord,
     m.VotersRecord,
     m.SnapshotHeaderRecord,
     m.SnapshotFooterRecord,
@@ -129,6 +130,7 @@ class MetadataImage:
     configs: Configs = field(default_factory=dict)
     quotas: Quotas = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
+    kraft_version: int = 0
     next_producer_id: int = 0
     offset: int = 0
     epoch: int = 0
@@ -136,6 +138,11 @@ class MetadataImage:
     def topic(self, name: str) -> TopicImage | None:
         topic_id = self.topic_ids.get(name)
         return None if topic_id is None else self.topics[topic_id]
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The finalised level of each feature; kraft.version has no FeatureLevelRecord."""
+        return {**self.features, KRAFT_FEATURE: self.kraft_version}
 
     def apply(self, record: MetadataRecord) -> None:
         """Applies one record of the log.  The caller keeps `offset`, which only it knows."""
@@ -167,6 +174,8 @@ class MetadataImage:
                 self.next_producer_id = record.next_producer_id
             case LeaderChange():
                 self.epoch = record.epoch
+            case m.KRaftVersionRecord():
+                self.kraft_version = record.kraft_version
             case _:
                 self._apply_to_broker(record)
 

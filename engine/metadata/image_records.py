@@ -18,7 +18,10 @@ from engine.wire import messages as m
 
 
 def records(image: MetadataImage) -> Iterator[m.Message]:
-    """The whole image: features first, as they decide how everything else is read."""
+    """The whole image: features first, as they decide how everything else is read.
+
+    Without kraft.version: the quorum writes it itself (engine/quorum/voter_history.py).
+    """
     for name in sorted(image.features, key=lambda each: (each != METADATA_FEATURE, each)):
         yield m.FeatureLevelRecord(name=name, feature_level=image.features[name])
     for broker in image.brokers.values():
@@ -60,7 +63,10 @@ def removals(before: MetadataImage, after: MetadataImage) -> list[m.Message]:
 def additions(before: MetadataImage, after: MetadataImage) -> list[m.Message]:
     """What a later image has and this one has not, or not so; `removals` are applied first."""
     known = {encode_record(record) for record in records(before)}
-    return [record for record in records(after) if encode_record(record) not in known]
+    found = [record for record in records(after) if encode_record(record) not in known]
+    if before.kraft_version != after.kraft_version:
+        found.append(m.KRaftVersionRecord(0, after.kraft_version))
+    return found
 
 
 def _registration(broker: BrokerImage) -> m.RegisterBrokerRecord:

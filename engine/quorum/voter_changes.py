@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.events import Answered, AnyRequest, Outbox
+from engine.metadata.image import KRAFT_FEATURE
 from engine.quorum.quorum_state import QuorumState
 from engine.quorum.raft_log import RaftLog
 from engine.quorum.voter_progress import UNKNOWN, VoterProgress
@@ -38,7 +39,6 @@ from engine.wire import uuids
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.structures import Message
 
-FEATURE = "kraft.version"
 CAUGHT_UP_WITHIN_US = 3_600_000_000
 """A new voter has fetched within the last hour."""
 
@@ -118,7 +118,7 @@ class VoterChanges:
             raise KafkaError(
                 Errors.UNSUPPORTED_VERSION,
                 f"Cluster doesn't support {what.get(type(body), 'updating')} voter because the "
-                f"{FEATURE} feature is {self.state.history.version}",
+                f"{KRAFT_FEATURE} feature is {self.state.history.version}",
             )
         if not self.is_settled():
             raise _later(
@@ -183,12 +183,12 @@ class VoterChanges:
                 "Aborted add voter operation for since API_VERSIONS returned an error",
             )
             return
-        known = {each.name: each for each in body.supported_features}.get(FEATURE)
+        known = {each.name: each for each in body.supported_features}.get(KRAFT_FEATURE)
         if known is None or not known.min_version <= level <= known.max_version:
             self._end(
                 Errors.INVALID_REQUEST,
-                f"Aborted add voter operation for {key} since the {FEATURE} range doesn't support "
-                f"the finalized version {level}",
+                f"Aborted add voter operation for {key} since the {KRAFT_FEATURE} range doesn't "
+                f"support the finalized version {level}",
             )
         elif not has_caught_up(now, progress, key):
             self._end(
@@ -300,7 +300,7 @@ def has_caught_up(now: int, progress: VoterProgress, key: ReplicaKey) -> bool:
 def levels() -> m.ApiVersionsResponse:
     """What a controller answers to a leader that wants to make it a voter."""
     feature = m.ApiVersionsResponse.SupportedFeatureKey
-    return m.ApiVersionsResponse(supported_features=[feature(FEATURE, *SUPPORTED)])
+    return m.ApiVersionsResponse(supported_features=[feature(KRAFT_FEATURE, *SUPPORTED)])
 
 
 def _voter(body: Any) -> Voter:

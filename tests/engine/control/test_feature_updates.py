@@ -70,6 +70,8 @@ def test_what_is_only_validated_changes_nothing(bench: Any) -> None:
         ((PROTOCOL, -1, SAFE), "A feature version cannot be less than 0."),
         ((PROTOCOL, 2, 0), "The controller does not support the given upgrade type."),
         ((PROTOCOL, 1, UPGRADE), "without setting the upgrade type to either safe or unsafe"),
+        (("kraft.version", 1, UPGRADE), "The voters of this quorum are fixed."),
+        (("kraft.version", 2, UPGRADE), "Local controller 100 only supports versions 0-1"),
         (("nope", 1, UPGRADE), "Local controller 100 does not support this feature."),
         (("nope", 0, SAFE), "Feature nope not found."),
         ((METADATA, 31, UPGRADE), "Local controller 100 only supports versions 7-30"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.quorum import election_state
+from engine.quorum import election_state, voter_changes
 from engine.quorum.replica import Replica
 from engine.quorum.roles import Role
 from engine.quorum.snapshots import BOOTSTRAP
@@ -318,7 +318,7 @@ REFUSED: dict[str, tuple[Making, Errors]] = {
     "a nameless endpoint": (lambda w: adding(w, names=("CONTROLLER", " ")), Errors.INVALID_REQUEST),
     "a voter": (lambda w: adding(w, 200), Errors.DUPLICATE_VOTER),
     "a voter's id": (lambda w: adding(w, voter_id=200), Errors.DUPLICATE_VOTER),
-    "a broker": (lambda w: adding(w, voter_id=101), Errors.INVALID_REQUEST),
+    "a broker": (lambda w: adding(w, voter_id=101), Errors.REQUEST_TIMED_OUT),
     "nothing there": (lambda w: adding(w, voter_id=900), Errors.REQUEST_TIMED_OUT),
     "one that does not fetch": (
         lambda w: adding(w, voter_directory_id=ONE), Errors.REQUEST_TIMED_OUT
@@ -359,6 +359,16 @@ def test_the_leader_refuses(quorum: World, what: str) -> None:
     assert answer is not None
     assert Errors(answer.error_code) is error
     assert replica(quorum, leader).state.voters == (100, 200, 300)
+
+
+def test_a_controller_that_knows_fixed_voters_only_becomes_none(
+    quorum: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(voter_changes, "SUPPORTED", (0, 0))
+    answer = quorum.ask(adding(quorum), active(quorum))
+    assert answer is not None
+    assert answer.error_code == Errors.INVALID_REQUEST
+    assert "range doesn't support the finalized version 1" in answer.error_message
 
 
 def test_the_case_of_a_listener_does_not_count() -> None:
@@ -435,6 +445,32 @@ def test_a_voter_with_another_address_says_so() -> None:
     found = replica(made, active(made)).state.history.voters.find(changed)
     assert found is not None
     assert found.endpoints[0].port == 7777
+
+
+def finalized(of: World, broker: int) -> dict[str, int]:
+    answer = of.ask(m.ApiVersionsRequest("kit", "1"), broker)
+    assert answer is not None
+    return {each.name: each.max_version_level for each in answer.finalized_features}
+
+
+def test_brokers_say_that_voters_may_change() -> None:
+    made = quick(settings=SNAPSHOTS)
+    made.run(for_s=1)
+    assert finalized(made, 101)["kraft.version"] == 1
+    made.replace_disk(102)
+    for number in range(6):
+        made.create_topic(f"{TOPIC}-{number}", partitions=9)
+    made.run(for_s=2)
+    made.start(102)
+    assert made.run(until=lambda w: finalized(w, 102).get("kraft.version") == 1, for_s=20)
+    assert made.trace_lines(("snapshot-loaded",))
+    update = m.UpdateFeaturesRequest
+    key = update.FeatureUpdateKey("kraft.version", 0, upgrade_type=3)
+    answer = made.ask(update(1_000, [key], False), 101)
+    assert answer is not None
+    assert "Can't downgrade the version of this feature." in answer.error_message
+    fixed = World(seed=3, controllers=3, rewindable=False)
+    assert "kraft.version" not in finalized(fixed, 101)
 
 
 def test_describe_quorum_shows_directories_and_endpoints() -> None:
