@@ -122,12 +122,14 @@ class Cluster:
     def controller(self) -> Any:
         """The active one: of those that take themselves for it, that of the latest epoch.
 
-        A node; with an ensemble, the controller part of a broker (engine/zookeeper).
+        A node; with an ensemble, the controller part of a broker (engine/zookeeper).  Of several
+        clusters on one ensemble, it is the first one's.
         """
         if self.spec.ensemble:
             members = (self.nodes.get(each) for each in self.spec.ensemble)
-            last = max((each.controller_epoch for each in members if each is not None), default=0)
-            brokers = (self.nodes.get(each) for each in self.spec.brokers)
+            epochs = [each.controller_epoch(self.spec.first_chroot) for each in members if each]
+            last = max(epochs, default=0)
+            brokers = (self.nodes.get(each) for each in self.spec.first_cluster)
             parts = [each.plane.controller for each in brokers if each is not None]
             nodes = [each for each in parts if each.epoch >= last]
         else:

@@ -84,7 +84,7 @@ def newest_image(cluster: Cluster) -> MetadataImage | None:
     if cluster.controller is not None:
         image: MetadataImage = cluster.controller.image
         return image
-    images = [cluster.nodes[b].metadata for b in cluster.spec.brokers if b in cluster.nodes]
+    images = [cluster.nodes[b].metadata for b in cluster.spec.first_cluster if b in cluster.nodes]
     return max(images, key=lambda image: image.offset, default=None)
 
 

@@ -27,8 +27,10 @@ class ClusterSpec:
     `rule` is the truncation rule of followers; `before` names the KIPs that this cluster does
     not have yet (engine/past.py).  `features` are the finalised levels that a new cluster begins
     with, where they are to differ.  With an `ensemble`, ids of ZooKeeper's members, there are no
-    controllers: the brokers elect one of themselves (engine/zookeeper).  With `voters`, the quorum
-    of controllers begins with these, and may change (kraft.version 1); without, all are voters.
+    controllers: the brokers elect one of themselves (engine/zookeeper).  Brokers that `chroots`
+    keeps apart are Kafka clusters of their own, which share the ensemble.  With `voters`, the
+    quorum of controllers begins with these, and may change (kraft.version 1); without, all are
+    voters.
     """
 
     brokers: tuple[int, ...] = (101, 102, 103)
@@ -44,6 +46,22 @@ class ClusterSpec:
     before: tuple[str, ...] = ()
     features: Mapping[str, int] = field(default_factory=dict)
     ensemble: tuple[int, ...] = ()
+    chroots: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def first_cluster(self) -> tuple[int, ...]:
+        """The brokers below the first one's chroot: all of them, if there is one cluster."""
+        if not self.chroots:
+            return self.brokers
+        return tuple(each for each in self.brokers if self.chroot(each) == self.first_chroot)
+
+    @property
+    def first_chroot(self) -> str:
+        return self.chroot(self.brokers[0])
+
+    def chroot(self, broker: int) -> str:
+        """The znode below which its cluster keeps everything; empty for the root."""
+        return self.chroots.get(broker, "")
 
     @property
     def controller(self) -> int:
@@ -73,7 +91,8 @@ def make_node(
         if node_id in spec.ensemble:
             tree = preloaded.tree(own_settings.preloaded, spec.brokers)
             return Member(node_id, spec.ensemble, own_settings, disk, ids, tree)
-        plane = partial(ZooKeeperPlane, members=spec.ensemble, settings=own_settings)
+        plane = partial(ZooKeeperPlane, members=spec.ensemble, settings=own_settings,
+                        chroot=spec.chroot(node_id))  # fmt: skip
     settings = Settings(given)
     if node_id in spec.controllers:
         levels = {**past.feature_levels(spec.before), **spec.features}
@@ -92,6 +111,7 @@ def make_node(
     }
     if node_id in spec.log_dirs:
         own["log.dirs"] = spec.log_dirs[node_id]
+    cluster_id = spec.cluster_id + spec.chroot(node_id).replace("/", "-")
     return Broker(node_id, settings.extended(own), disk, ids, APIS,
-                  spec.controllers or spec.brokers, spec.cluster_id, spec.rule, spec.before, tier,
+                  spec.controllers or spec.brokers, cluster_id, spec.rule, spec.before, tier,
                   plane)  # fmt: skip

@@ -11,7 +11,7 @@ brokers: `World(control_plane="zookeeper", ensemble=3)`.
         member.py        a server, with the clients that are connected to it
     a broker, in the place of KRaft's parts
         znodes.py        paths, and what is in them
-        client.py        its session, and what it asks
+        client.py        its session, and what it asks; chroot.py: below which znode
         plane.py         registration, and the way of events to the parts
         orders.py        it obeys LeaderAndIsr, UpdateMetadata and StopReplica
     the controller part of a broker
@@ -34,9 +34,9 @@ Two fences keep a former controller out.  A broker refuses what carries an older
 Source: kafka.controller, kafka.zk and kafka.zookeeper of Kafka 3.9; ZooKeeper's programmer's
 guide.  Simplified: the members agree by a small protocol of their own instead of Zab.  A batch of
 requests travels as one message, with the cost of each request in it.  There are no ACLs, no
-chroot, no reassignment and no features.  A broker knows partitions from LeaderAndIsr and from
-UpdateMetadata in one image.  It forwards administrative requests to the controller; Kafka's
-clients asked the controller themselves.  Replicas, logs and clients are those of today's Kafka.
+reassignment and no features.  A broker knows partitions from LeaderAndIsr and from UpdateMetadata
+in one image.  It forwards administrative requests to the controller; Kafka's clients asked the
+controller themselves.  Replicas, logs and clients are those of today's Kafka.
 
 Groups of the classic protocol and transactions work, as their topics are topics like any other.
 The consumer protocol (KIP-848) needs a feature that only KRaft has.

@@ -28,6 +28,7 @@ from random import Random
 from typing import Protocol
 
 from engine.events import Answered, AnyRequest, Outbox
+from engine.zookeeper.chroot import below, own, seen
 from engine.zookeeper.messages import Answers, Connect, Connected, Heard, Notice, Operations, Stay
 from engine.zookeeper.settings import ZooKeeperSettings
 from engine.zookeeper.tree import READS, Code, Operation, Result
@@ -65,7 +66,10 @@ class Owner(Protocol):
 
 
 class Client:
-    """The client of `node_id`; `session` is 0 while there is none."""
+    """The client of `node_id`; `session` is 0 while there is none.
+
+    It and its owner know paths below the `chroot`, its watches and the members those of the tree.
+    """
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class Client:
         outbox: Outbox,
         ids: Random,
         owner: Owner,
+        chroot: str = "",
     ) -> None:
         self.node_id = node_id
         self.members = list(members)
@@ -82,6 +87,7 @@ class Client:
         self.settings = settings
         self.outbox = outbox
         self.owner = owner
+        self.chroot = chroot
         self.session = 0
         self.connection = 0
         self.is_connected = False
@@ -102,7 +108,7 @@ class Client:
 
     def ask(self, operations: Sequence[Operation], then: Then) -> None:
         """All reads or all writes; `then` gets the results, unless the session ends before."""
-        self.batches.append((list(operations), then))
+        self.batches.append(([below(self.chroot, each) for each in operations], then))
         self._ask_next()
 
     # -- the connection
@@ -195,7 +201,7 @@ class Client:
                 if watch is not None:
                     self.watches[watch[0], watch[1]] = watch[2]
         self.is_asking = False
-        then(now, results)
+        then(now, [seen(self.chroot, each) for each in results])
         self._ask_next()
 
     def noticed(self, now: int, request: AnyRequest) -> None:
@@ -210,7 +216,7 @@ class Client:
             if (kind == "child") == (body.what == "children") or body.what == "deleted":
                 self.watches.pop((kind, body.path), None)
         self._trace("noticed", "watch", "it is used up", what=body.what, path=body.path)
-        self.owner.noticed(now, body.what, body.path)
+        self.owner.noticed(now, body.what, own(self.chroot, body.path))
 
     def _trace(self, method: str, kind: str, why: str, **fields: object) -> None:
         self.outbox.trace(f"{_HERE}.{method}", kind, "", why, **fields)

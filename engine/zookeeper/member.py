@@ -23,6 +23,7 @@ from engine.events import AnyRequest, Effect, Event, Expired, Outbox, Request, R
 from engine.storage.disk import Disk
 from engine.zookeeper import znodes
 from engine.zookeeper.agreement import Agreement, AgreementTimer, LeaderLink, PeerRound, Role
+from engine.zookeeper.chroot import full
 from engine.zookeeper.messages import (
     OF_MEMBERS,
     Answers,
@@ -118,10 +119,9 @@ class Member:
         self.last_number = ids.randrange(1 << 30) << 20
         self.last_session = (node_id << 56) + (ids.randrange(1 << 24) << 16)
 
-    @property
-    def controller_epoch(self) -> int:
+    def controller_epoch(self, chroot: str = "") -> int:
         """How many controllers the brokers have had, as far as this member knows."""
-        znode = self.tree.nodes.get(znodes.CONTROLLER_EPOCH)
+        znode = self.tree.nodes.get(full(chroot, znodes.CONTROLLER_EPOCH))
         return 0 if znode is None else int(znode.data)
 
     @property

@@ -1,6 +1,7 @@
 """What connects a broker with ZooKeeper and with its controller: the seam of the two designs.
 
-    start     the parents of all znodes, the cluster's id, the dynamic configs of brokers
+    start     the chroot and the parents of all znodes, the cluster's id, the dynamic configs of
+              brokers
     register  /brokers/ids/<id>, ephemeral; its czxid is the broker epoch.  If another session holds
               it the broker stops: the id is taken, or its own former session is not over yet
     serve     from now on it obeys its controller (orders.py), and wants to become it itself
@@ -70,10 +71,13 @@ class ShutdownTimer:
 class ZooKeeperPlane:
     """The control plane of one broker; `members` are those of the ensemble."""
 
-    def __init__(self, broker: Broker, members: Sequence[int], settings: ZooKeeperSettings) -> None:
+    def __init__(
+        self, broker: Broker, members: Sequence[int], settings: ZooKeeperSettings, chroot: str = ""
+    ) -> None:
         self.broker = broker
         self.outbox = broker.outbox
-        self.client = Client(broker.node_id, members, settings, broker.outbox, broker.ids, self)
+        self.client = Client(broker.node_id, members, settings, broker.outbox, broker.ids, self,
+                             chroot)  # fmt: skip
         self.steps = Steps(self.client)
         self.orders = Orders(broker, self.client)
         self.controller = Controller(
@@ -150,7 +154,9 @@ class ZooKeeperPlane:
 
     def _prepare(self, now: int, _: Results) -> list[Operation]:
         cluster = znodes.fields_data(id=self.broker.lifecycle.cluster_id)
-        return [*(Create(each) for each in znodes.PERSISTENT), Create(znodes.CLUSTER_ID, cluster)]
+        top = ("/",) if self.client.chroot else ()
+        return [*(Create(each) for each in (*top, *znodes.PERSISTENT)),
+                Create(znodes.CLUSTER_ID, cluster)]  # fmt: skip
 
     def _prepared(self, now: int, _: Results) -> list[Operation]:
         self.steps.then(self._take_cluster)

@@ -92,7 +92,7 @@ class VirtualStage:
         elected = member.tree.nodes.get(znodes.CONTROLLER)
         if elected is None:
             return NONE_ACTIVE
-        return znodes.controller_of(elected.data), member.controller_epoch
+        return znodes.controller_of(elected.data), member.controller_epoch()
 
     def _runs(self, node: int) -> bool:
         return self.world.cluster.states.get(node) == RUNNING

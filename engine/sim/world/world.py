@@ -27,7 +27,8 @@ tape is not replayed.  How it all works is in run.py.
 Invariants are checked after every event unless `checked=False`.  With `encoded`, messages travel
 as bytes (engine/sim/world/carriage.py).  With `rewindable=False`, a world keeps no checkpoints and
 runs faster.  `control_plane="zookeeper"` is the one that Kafka had before KRaft, with an ensemble
-of so many members, 3 if nothing is said (engine/zookeeper).
+of so many members, 3 if nothing is said (engine/zookeeper).  Several Kafka clusters share it with
+`chroots={101: "/a", 102: "/b"}`; then the world's views and its topics are those of the first one.
 
 `controllers=4, voters=3` is a quorum of 100, 200 and 300 whose voters may change (KIP-853); 400
 is an observer until `world.add_voter(400)`.
@@ -65,6 +66,7 @@ from engine.storage.memory_disk import MemoryDisk
 from engine.wire.errors import Errors, KafkaError
 from engine.wire.framing import Answer, response_class
 from engine.wire.structures import Message, RequestMessage
+from engine.zookeeper import chroot
 from engine.zookeeper.tree import Znode
 
 FIRST_CONTROLLER, FIRST_BROKER = 100, 101
@@ -107,6 +109,7 @@ class World:
         control_plane: str = "kraft",
         ensemble: int | None = None,
         voters: int | None = None,
+        chroots: Mapping[int, str] | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"A cluster has at least one broker, not {brokers}; 3 is usual.")
@@ -121,6 +124,11 @@ class World:
         ids = tuple(range(FIRST_BROKER, FIRST_BROKER + brokers))
         members = _members(control_plane, ensemble, controllers, encoded)
         quorum = () if members else tuple(range(FIRST_CONTROLLER, 100 * (controllers + 1), 100))
+        if chroots and (checked or not members):
+            raise ValueError(
+                "Chroots are ZooKeeper's, and the checks know one Kafka cluster: say "
+                "control_plane='zookeeper' and checked=False as well."
+            )
         spec = ClusterSpec(
             brokers=ids,
             controllers=quorum,
@@ -132,6 +140,7 @@ class World:
             rule=rule,
             before=past.check(before),
             features=features or {},
+            chroots={each: chroot.check(path) for each, path in (chroots or {}).items()},
         )
         disks = {node: MemoryDisk() for node in spec.nodes}
         carriage = EncodedCarriage() if encoded else None
@@ -143,7 +152,7 @@ class World:
         self._run.adopt("admin", Admin())
         if rewindable:
             self._run.keep_checkpoints()
-        self.run(until=lambda w: all(not w.is_fenced(b) for b in ids), for_s=30)
+        self.run(until=lambda w: all(not w.is_fenced(b) for b in spec.first_cluster), for_s=30)
 
     # -- what it is made of
 
