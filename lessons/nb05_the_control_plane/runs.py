@@ -10,6 +10,7 @@ from typing import Any
 
 from confluent_kafka.admin import NewTopic
 
+from engine.sim.campaign.mutants import MUTANTS
 from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
@@ -75,10 +76,10 @@ def brokers_with(world: World, topic: str) -> list[int]:
 
 
 def broken(*rules: str) -> ExitStack:
-    """Breaks rules of the historic control plane: `with broken("obey-any-controller"):`."""
+    """Breaks rules of the engine: `with broken("obey-any-controller"):`."""
     wrong = ExitStack()
     for rule in rules:
-        wrong.enter_context(ZOOKEEPER_MUTANTS[rule].in_force())
+        wrong.enter_context({**MUTANTS, **ZOOKEEPER_MUTANTS}[rule].in_force())
     return wrong
 
 

@@ -258,4 +258,23 @@ EXERCISES = (
             "c": "A KRaft voter has applied the log before it is elected.",
         },
     ),
+    Question(
+        "05-17",
+        "A cluster moves from ZooKeeper to KRaft. Which of these are right?",
+        ("zookeeper-shell.sh becomes kafka-metadata-shell.sh, which deletes a topic by hand",
+         "the number in myid becomes node.id, in the node's file and in meta.properties",
+         "zookeeper.connect becomes bootstrap.servers in the broker's file",
+         "what was locked down as ZooKeeper is now the controllers: their listeners and their log "
+         "directories",
+         "the sessions that said which brokers are alive become heartbeats to the controller"),
+        right=frozenset("bde"),
+        explanation="myid became node.id and meta.properties, zookeeper.connect became "
+        "controller.quorum.bootstrap.servers, and zookeeper-shell.sh became "
+        "kafka-metadata-shell.sh, which only looks. Sessions became heartbeats. What was locked "
+        "down as ZooKeeper is now the controllers: their listeners and their log directories.",
+        because={
+            "a": "It only looks: kafka-topics.sh --delete asks the controller.",
+            "c": "bootstrap.servers is a client's setting.",
+        },
+    ),
 )  # fmt: skip

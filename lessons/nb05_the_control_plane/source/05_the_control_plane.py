@@ -477,7 +477,7 @@ def high_watermark(ends, epochs, epoch, before):
 # %% 05-3 tags=["check"]
 lab.check("05-3", high_watermark)
 
-# %% [markdown]
+# %% interview [markdown]
 # ## Interview corner
 #
 # Say your answer aloud, then open the printed answer and look at the run that proves it.
@@ -544,7 +544,7 @@ lab.check("05-3", high_watermark)
 #
 # *Weak:* "more is safer". *Good:* the arithmetic. *Strong:* maintenance and failure together.
 #
-# Evidence: exercise 05-13.
+# Evidence: exercise 05-13, [How many may fail](#Deeper:-How-many-may-fail).
 # </details>
 # <details><summary><b>Read this output: what happened, and what do you do?</b></summary>
 #
@@ -655,6 +655,268 @@ Table("Seconds until broker 103 is declared dead", ("", "stopped", "cut off", f"
 # networks and machines in a cloud (KIP-537). But the broker's partitions do not answer meanwhile.
 
 # %% [markdown]
+# ## Deeper: The race for /controller
+#
+# Three brokers start at the same time, in the old design. Then an operator deletes `/controller` by
+# hand: that was the emergency exit when a controller hung. Then broker 103 dies, and comes back.
+#
+# Which broker is the controller each time? Which brokers learn from ZooKeeper that 103 is gone? And
+# what does the operator do in KRaft, where there is no znode to delete?
+
+# %% race tags=["sim"]
+from lessons.nb05_the_control_plane import ensemble
+
+seed, leaver = 3, 103  # another seed: another order of arrival
+
+world = lab.world(seed=seed, control_plane="zookeeper")
+ensemble.operator(world)
+world.tell("zkcli", "delete", "/controller")
+world.run(for_s=2)
+world.kill(leaver)
+world.run(for_s=8)
+world.start(leaver)
+world.run(for_s=2)
+display(ensemble.history(world))
+for path in ("/controller", "/brokers/ids"):
+    print(path, "is watched by", *ensemble.watchers(world, path))
+
+kraft = lab.world(seed=seed, controllers=3)
+former = runs.active(kraft)
+kraft.stop(former)
+kraft.run(until=lambda w: runs.active(w) not in (former, -1), for_s=30)
+print(f"KRaft: {former} stops; {runs.active(kraft)} is active in epoch {runs.epoch(kraft)}")
+
+# %% [markdown]
+# All brokers look for `/controller`, find nothing, and try to create it. One create succeeds; the
+# others fail, and each broker keeps its *watch*: ZooKeeper sends it one notice of the next change.
+# A watch that has fired is used up, so a broker reads again and watches again. When the znode
+# vanishes, all of them try again, and the same broker may win a second time.
+#
+# Only the controller watches `/brokers/ids`. A broker's znode is ephemeral: it is there from the
+# broker's start to the end of its session, and the controller hears of both. It tells the other
+# brokers with requests of its own. ZooKeeper never routed a client's request: a client that asks
+# the wrong broker is answered `NOT_LEADER_OR_FOLLOWER`, then and now.
+#
+# In KRaft there is no such race: voters elect. Operators cannot edit the metadata log; to move the
+# controller, they restart it. The other surgery is gone as well. A deletion that was stuck had a mark
+# in `/admin/delete_topics`, and operators removed the mark, the znodes and the directories by hand.
+
+# %% [markdown]
+# ## Deeper: One ensemble for several clusters
+#
+# A cluster could keep all its znodes below one of them: with
+# `zookeeper.connect=zk1:2181,zk2:2181,zk3:2181/a`, below `/a`. That path is called the *chroot*. Here
+# brokers 101 and 102 have the chroot `/a`, 103 and 104 have `/b`, and one ensemble serves both.
+#
+# Which brokers does each name to its clients? How often does a cluster write into ZooKeeper: at rest,
+# for a topic, for an old consumer that commits once a second, and for one of today? Then another
+# program takes the ensemble's machines, and messages between ZooKeeper and two of the brokers are
+# 1.5 s late. The session timeout is 3 s. Which brokers lead then, and which lead afterwards?
+
+# %% one-ensemble tags=["sim"]
+from lessons.nb05_the_control_plane import ensemble
+
+partitions, commits = 10, 60
+late_ms = {101: 1_500, 102: 400, 103: 400, 104: 1_500}  # a message to or from the ensemble
+
+world = lab.world(seed=3, brokers=4, control_plane="zookeeper", checked=False,
+                  chroots={101: "/a", 102: "/a", 103: "/b", 104: "/b"},
+                  settings={"offsets.topic.replication.factor": 2})  # fmt: skip
+ensemble.operator(world)
+world.run(for_s=5)
+print(*(f"{each} names {ensemble.named_by(world, each)}" for each in late_ms), sep="\n")
+rest = ensemble.writes(world, lambda: world.run(for_s=60))
+created = ensemble.writes(world, lambda: world.create_topic("orders", partitions, replicas=2))
+then, znode = ensemble.offsets_then(world, "/a", commits)
+now, topic = ensemble.offsets_now(world, commits)
+display(Table("What the ensemble had to agree on", ("", "changes", "afterwards"), [
+    ("a minute at rest", str(rest), ""), (f"a topic, {partitions} partitions", str(created), ""),
+    (f"{commits} commits before 0.9", str(then), znode),
+    (f"{commits} commits today", str(now), topic),
+]))  # fmt: skip
+moments = [ensemble.moment(world, "in time")]
+for broker, ms in late_ms.items():
+    for member in world.cluster.spec.ensemble:
+        world.slow(broker, member, ms)
+for seconds in (10, 20):
+    world.run(for_s=10)
+    moments.append(ensemble.moment(world, f"late for {seconds} s"))
+world.heal()
+world.run(for_s=10)
+display(Table("When ZooKeeper is late", ensemble.MOMENT,
+              [*moments, ensemble.moment(world, "in time again")]))  # fmt: skip
+
+# %% [markdown]
+# Neither cluster knows of the other. A cluster at rest writes nothing: heartbeats renew sessions, and
+# change no znode. A topic takes two changes for each partition, and a few more. So one ensemble could
+# serve several clusters. Consumers older than 0.9 wrote most; their offsets are in a topic since then.
+#
+# But everything rests on the sessions. A broker that reaches ZooKeeper too late is counted out, and
+# its partitions move although its disk and its clients are well. If it was the controller, another
+# one reads everything again. Its leaders come back with the next preferred election only. That is why
+# an ensemble had machines of its own. The same holds for controllers: give them machines and disks
+# that no other program slows down. A KRaft cluster shares its controllers with no other cluster, and
+# `cluster.id` keeps them apart.
+
+# %% [markdown]
+# ## Deeper: How many may fail
+#
+# Ensembles and quorums of three, four and five members, in both designs. Members are killed one after
+# the other until no topic can be created. Then one is started again. Then one is in maintenance, and
+# another one is killed. Finally each is restarted in turn, and a topic is asked for while it is away.
+#
+# Write down the row for four before you run it.
+
+# %% failures tags=["sim"]
+from lessons.nb05_the_control_plane import quorums
+
+sizes = (3, 4, 5)
+
+rows = [(f"{design}, {size}", *quorums.survives(design, size))
+        for design in ("ZooKeeper", "KRaft") for size in sizes]  # fmt: skip
+Table("What is decided while members are away",
+      ("members", "failures survived", "one more fails, and returns",
+       "one in maintenance, one fails", "restarted in turn: refused"), rows)  # fmt: skip
+
+# %% [markdown]
+# A majority of four is three, so the fourth member buys nothing, and it is one more that can fail.
+# With three members, maintenance uses the only failure that they bear; with five, one may fail
+# meanwhile. A quorum that was lost works again as soon as a majority is back.
+#
+# While one member at a time is restarted, a majority is there at each step. That is how ensembles
+# were changed: a new list of members in each file, then one restart after the other. Controllers can
+# be added and removed while the quorum works, since 3.9 (KIP-853): `kafka-metadata-quorum.sh` has
+# `add-controller` and `remove-controller`.
+
+# %% [markdown]
+# ## Deeper: Two leaders at once
+#
+# 101 leads a partition, and is cut off from all other nodes. Its clients still reach it. Another
+# replica is elected. A client that does not know it sends 101 five records, one a second: with
+# acks=1, with acks=all, and once more with acks=all and one rule switched off. The rule: a leader
+# counts on a smaller ISR only when the controller has written it down.
+#
+# How many does 101 acknowledge? How many are left once the link is mended?
+
+# %% two-leaders tags=["sim"]
+from kit.probes import virtual
+from lessons.nb05_the_control_plane import fencing
+
+records, rule = 5, "shrink-unconfirmed"
+
+rows = []
+for acks, off in (("1", []), ("all", []), ("all", [rule])):
+    with runs.broken(*off):
+        world = lab.world(seed=5, checked=False)
+        world.create_topic("orders", assignment={0: [101, 102, 103]})
+        world.isolate(101)
+        world.run(until=lambda w: w.leader("orders", 0) != 101, for_s=30)
+        answers = fencing.write_to(world, 101, acks, records)
+        leaders = [each for each in (101, 102, 103) if runs.leads(world, each)]
+        world.heal()
+        world.run(for_s=6)
+        left = virtual.readable(world, "orders")
+        (again,) = fencing.write_to(world, 101, acks, 1)
+    rows.append((f"acks={acks}", "off" if off else "in force", " ".join(map(str, leaders)),
+                 str(answers.count("NONE")), answers[-1], str(len(left)), again))  # fmt: skip
+Table("A former leader that does not know it",
+      ("", "the rule", "lead at once", f"acknowledged, of {records}", "the last answer", "left",
+       "asked again later"), rows)  # fmt: skip
+
+# %% [markdown]
+# Two brokers take themselves for the leader, in each row. That by itself does no harm. With acks=all
+# the former one waits for its ISR, and cannot make it smaller: for that it needs the controller, which
+# it does not reach, and which refuses an epoch that is over. So it acknowledges nothing. Without the
+# rule it leads alone and acknowledges, and every acknowledged record is cut when it returns.
+#
+# acks=1 asks no other node, so no epoch can refuse it: those records are acknowledged and lost in
+# both designs. Once 101 has read the metadata log again, it refuses the client.
+
+# %% [markdown]
+# ## Deeper: A broker that is behind
+#
+# Broker 103 stands still, and later goes on. Then it is stopped, and started again ten seconds later.
+# Its first fetches of the metadata log get lost; its heartbeats arrive. When does it leave the ISR,
+# when is it fenced, and when do clients hear of it?
+
+# %% behind tags=["sim"]
+from kit.probes import virtual
+from lessons.nb05_the_control_plane import fencing
+
+lost = 30  # fetches of the metadata log after the restart; a broker asks again every 0.1 s
+
+world = lab.world(seed=5, settings={"broker.session.timeout.ms": 9_000})
+world.create_topic("orders", assignment={0: [101, 102, 103]})
+known = len(runs.says(world, 100))
+world.pause(103)
+virtual.post(world, "orders", "x")
+moments = []
+for seconds in (4, 8, 12):
+    world.run(for_s=4)
+    moments.append(fencing.standing(world, f"stands still for {seconds} s", 103))
+world.resume(103)
+world.run(for_s=4)
+moments.append(fencing.standing(world, "goes on", 103))
+world.stop(103)
+world.run(for_s=10)
+world.drop(103, 100, count=lost, api="Fetch")
+world.start(103)
+for seconds in (1, 2, 3, 4, 5):
+    world.run(for_s=1)
+    moments.append(fencing.standing(world, f"started {seconds} s ago", 103))
+display(Table("Broker 103", fencing.STANDING, moments))
+print(*runs.says(world, 100)[known:], sep="\n")
+
+# %% [markdown]
+# The first record is the leader's: 103 had not fetched for `replica.lag.time.max.ms`, so 101 asked
+# the controller for a smaller ISR. 103 was still registered and not fenced. The second is the
+# controller's, after the session timeout. The ISR has two causes to shrink, and one place where it
+# is written down. Until Kafka 2.6 the leader wrote it into the partition's state znode itself; since
+# then it asks the controller, in both designs.
+#
+# A broker that starts is fenced, though it runs. It must read the metadata log up to its own
+# registration first. Until then it knows only old leaders, and may take itself for one of them.
+# Clients do not hear of a fenced broker, and it leads nothing.
+
+# %% files-and-tools [markdown]
+# ## Deeper: Files and tools, then and now
+#
+# | ZooKeeper's service | what Kafka did with it | today |
+# |---|---|---|
+# | configuration | topics, their configs and replicas as znodes | records of the metadata log |
+# | naming | `/brokers/ids/101` has a broker's address | the broker's registration record |
+# | synchronization | the first that creates `/controller` is the controller; versions of znodes | a vote of the quorum; epochs |
+# | group services | sessions and ephemeral znodes: which brokers are alive | heartbeats to the active controller; fencing |
+#
+# Of three members, or three controllers, these are the files of the second one, and a broker's file:
+#
+# | then | now |
+# |---|---|
+# | `zookeeper.properties`, the same on all members:<br>`dataDir=/var/lib/zookeeper`<br>`clientPort=2181`<br>`server.1=zk1:2888:3888`<br>`server.2=zk2:2888:3888`<br>`server.3=zk3:2888:3888` | `controller.properties`:<br>`process.roles=controller`<br>`node.id=200`<br>`listeners=CONTROLLER://c2:9093`<br>`controller.listener.names=CONTROLLER`<br>`controller.quorum.bootstrap.servers=c1:9093,c2:9093,c3:9093` |
+# | the file `myid`:<br>`2` | `meta.properties` in each log directory:<br>`version=1`<br>`cluster.id=…`<br>`node.id=200`<br>`directory.id=…` |
+# | `server.properties`:<br>`broker.id=101`<br>`zookeeper.connect=zk1:2181,zk2:2181,zk3:2181/a` | `server.properties`:<br>`process.roles=broker`<br>`node.id=101`<br>`controller.listener.names=CONTROLLER`<br>`controller.quorum.bootstrap.servers=c1:9093,c2:9093,c3:9093` |
+#
+# `kafka-storage.sh format` writes `meta.properties`. A quorum of a fixed list has
+# `controller.quorum.voters=100@c1:9093,200@c2:9093,300@c3:9093` in the place of
+# `controller.quorum.bootstrap.servers`. Kafka 4.3 does not read `zookeeper.connect`: a broker whose
+# file has only that stops at its start, because `process.roles` is missing.
+#
+# | until 3.9 | since 4.0 |
+# |---|---|
+# | `zookeeper-server-start.sh`, `zookeeper-server-stop.sh` | `kafka-server-start.sh` with a controller's file |
+# | the file `myid` | `kafka-storage.sh format` |
+# | `zookeeper-shell.sh`: look, and edit | `kafka-metadata-shell.sh`: look at a snapshot |
+# | four-letter words such as `mntr` | `kafka-metadata-quorum.sh describe --status` |
+# | `inter.broker.protocol.version` | `kafka-features.sh upgrade` |
+# | `zookeeper-security-migration.sh`: ACLs on znodes | ACLs are records; protect the controllers' listeners and log directories |
+
+# %% 05-17 tags=["stub", "predict", "quiz"]
+lab.quiz("05-17")
+
+# %% 05-17 tags=["solution", "predict", "quiz"]
+lab.quiz("05-17", "b", "d", "e")
+
+# %% [markdown]
 # ## Deeper: The log, read by Kafka's own tool
 #
 # The engine writes the metadata log in Kafka's format. Here Kafka's tool reads the engine's files,
@@ -741,7 +1003,7 @@ lab.quiz("05-16")
 # %% 05-16 tags=["solution", "predict", "quiz"]
 lab.quiz("05-16", "a", "d")
 
-# %% [markdown]
+# %% source-check [markdown]
 # ## Deeper: Source check
 #
 # What you may have read elsewhere, and what is true in Kafka 4.3.
