@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
 
-from engine.broker.lifecycle import Heartbeat, Lifecycle, LifecycleTimer, Registration
+from engine.broker.lifecycle import (
+    Heartbeat,
+    Lifecycle,
+    LifecycleTimer,
+    Registration,
+    RegistrationTimeout,
+)
 from engine.broker.metadata_fetcher import MetadataFetcher, MetadataRound, MetadataTimer
 from engine.broker.producer_ids import BlockRequest, BlockTimer, ProducerIds
 from engine.broker.transaction_verification import TransactionVerification, VerificationRound
@@ -294,6 +300,8 @@ class Broker:
                 self._forward(number)
             case LifecycleTimer():
                 self.lifecycle.heartbeat(now)
+            case RegistrationTimeout():
+                self.lifecycle.give_up()
             case MetadataTimer():
                 self.metadata_fetcher.poll()
             case BlockTimer():

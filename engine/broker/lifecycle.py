@@ -10,6 +10,10 @@ is in no ISR (KIP-631).  The registration names the epoch of the last clean stop
 value tells the controller that the broker may have lost data, and its replicas leave ISR and
 ELR (KIP-966).
 
+A broker that is refused asks again.  What refuses it may pass, such as the session of its last
+incarnation, or may not, such as another process with its id.  One that is not registered
+after initial.broker.registration.timeout.ms stops.
+
 Simplified: each request here has a connection of its own.  Kafka has one connection for
 them and one heartbeat under way at a time.
 """
@@ -52,6 +56,11 @@ class LifecycleTimer:
     """Rings when the next heartbeat, or the next attempt to register, is due."""
 
 
+@dataclass(frozen=True, slots=True)
+class RegistrationTimeout:
+    """Rings when a broker that is still not registered stops."""
+
+
 class Lifecycle:
     """`epoch` is -1 until registered; `incarnation` is fresh at every start."""
 
@@ -79,7 +88,16 @@ class Lifecycle:
         self.leaving = False
 
     def start(self, now: int) -> None:
+        timeout_us: int = self.settings["initial.broker.registration.timeout.ms"] * 1000
+        self.outbox.set_timer(RegistrationTimeout(), now + timeout_us)
         self._register()
+
+    def give_up(self) -> None:
+        """Not registered in time: the broker stops."""
+        rule = "broker.lifecycle.Lifecycle.give_up"
+        why = "not registered within initial.broker.registration.timeout.ms"
+        self.outbox.trace(rule, "stopping", "", why)
+        self.outbox.halt()
 
     def stop(self, now: int) -> None:
         """Asks to leave; the controller first moves our leaderships to other brokers."""
@@ -126,6 +144,7 @@ class Lifecycle:
         match body:
             case m.BrokerRegistrationResponse(error_code=Errors.NONE):
                 self.epoch = body.broker_epoch
+                self.outbox.cancel_timer(RegistrationTimeout())
                 self.heartbeat(now)
                 return True
             case m.BrokerHeartbeatResponse(error_code=Errors.NONE):
