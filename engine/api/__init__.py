@@ -107,10 +107,10 @@ ON_CONTROLLERS: dict[str, Api] = {
         "ApiVersions", "DescribeQuorum", "UpdateFeatures", "DescribeCluster", "UnregisterBroker",
         "AddRaftVoter", "RemoveRaftVoter",
     )
-}  # fmt: skip
-"""What a controller offers on a listener of its own."""
+} | {"BrokerRegistration": Api(62, 0, 4)}  # fmt: skip
+"""What a controller offers on a listener of its own; the last no broker offers."""
 
-_BY_KEY = {each.key: (name, each) for name, each in APIS.items()}
+_BY_KEY = {each.key: (name, each) for name, each in (APIS | ON_CONTROLLERS).items()}
 
 
 def check_version(

@@ -5,9 +5,12 @@
 
 All else that is offered there the active controller decides, as it does for the brokers.
 
-Left out: what only brokers and other controllers ask (Vote, Fetch, BrokerHeartbeat, …).  In this
-engine they are in the same process, so it does not come over a socket.  Of what clients may ask a
-controller: creating and altering topics, configs, quotas, which clients ask a broker for.
+BrokerRegistration is offered too, so that a process from outside can try to become a broker of this
+cluster.  A stranger with a taken id or another cluster's id is refused.
+
+Left out: what else only brokers and other controllers ask (Vote, Fetch, BrokerHeartbeat, …).  In
+this engine they are in the same process, so it does not come over a socket.  Of what clients may
+ask a controller: creating and altering topics, configs, quotas, which clients ask a broker for.
 """
 
 from __future__ import annotations
