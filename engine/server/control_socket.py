@@ -18,6 +18,7 @@ import json
 import os
 from typing import Any
 
+from engine.control import metrics
 from engine.plain import Plain
 from engine.server.listener import HOST
 from engine.server.server import Server
@@ -89,6 +90,8 @@ class ControlSocket:
                 return server.metrics.last(*args)
             case "gauges":
                 return self.gauges(*args)
+            case "controller_metrics":
+                return metrics.of(server.cluster.nodes[args[0]])
             case "status":
                 return {"bootstrap": server.bootstrap, "states": server.cluster.states,
                         "pid": os.getpid()}  # fmt: skip

@@ -1,4 +1,4 @@
-"""A broker's own timers and gauges, in one shape for the engine and for local Kafka.
+"""A node's own timers and gauges, in one shape for the engine and for local Kafka.
 
     stages = broker_metrics.requests(cluster, 101, "Produce", "FetchConsumer")
     stages["Produce"].count, stages["Produce"].mean_ms("RemoteTimeMs")
@@ -8,13 +8,19 @@ count and mean.  The difference of two readings gives the exact mean of the time
 
     before = …; work(); after = …; after["Produce"] - before["Produce"]
 
+A controller counts what it knows of the cluster:
+
+    broker_metrics.controllers(cluster, 100, 200)[100]["ActiveControllerCount"]
+
 A remote or composed cluster does not show its metrics; it raises NotOffered.
 """
 
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from engine.broker.request_metrics import STAGES, TOTAL
 from kit.clusters import java_management
@@ -23,7 +29,10 @@ from kit.clusters.interface import Cluster, NotOffered
 from kit.clusters.java_processes import JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
 
-__all__ = ["STAGES", "TOTAL", "Gauges", "Requests", "gauges", "requests", "thread_names"]
+__all__ = [
+    "EVENT_QUEUE", "STAGES", "TOTAL", "Gauges", "Requests", "controllers", "event_queue",
+    "gauges", "requests", "thread_names",
+]  # fmt: skip
 
 _REQUESTS = "kafka.network:type=RequestMetrics,name=*,request={}"
 # PurgatorySize counts what is done and not yet purged, too.
@@ -33,11 +42,15 @@ _DELAYED = (
 _QUEUE = "kafka.network:type=RequestChannel,name=RequestQueueSize"
 _HANDLERS = "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent"
 _NETWORK = "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent"
+_CONTROLLER = "kafka.controller:type=KafkaController,name="
+_THREADS = "java.lang:type=Threading"
+EVENT_QUEUE = "EventQueueTimeMs"
+_EVENT_QUEUE = f"kafka.controller:type=ControllerEventManager,name={EVENT_QUEUE}"
 
 
 @dataclass(frozen=True)
 class Requests:
-    """All requests of one kind at one broker: how many, and the sums of their stages."""
+    """All requests of one kind at one node: how many, and the sums of their stages."""
 
     count: int
     sums_ms: dict[str, float]
@@ -99,6 +112,38 @@ def gauges(cluster: Cluster, broker: int) -> Gauges:
     # A ratio over the broker's whole life says little, so operators watch the last minute's.
     handlers = min(1.0, beans[_HANDLERS].get("OneMinuteRate", 0.0))
     return Gauges(produce, fetch, queue, handlers, beans[_NETWORK].get("Value"))
+
+
+def controllers(cluster: Cluster, *nodes: int) -> dict[int, dict[str, int]]:
+    """By node, the counts of a controller by Kafka's names; none of a node that is a broker."""
+    provider = _provider(cluster)
+    with ThreadPoolExecutor(len(nodes)) as readers:  # of Java nodes, each reading starts a JVM
+        return dict(zip(nodes, readers.map(partial(_counts, provider), nodes), strict=True))
+
+
+def _counts(provider: EngineProvider | JavaProcesses, node: int) -> dict[str, int]:
+    if isinstance(provider, EngineProvider):
+        is_controller = provider.nodes()[node].is_controller
+        return provider.controller_metrics(node) if is_controller else {}
+    # JmxTool refuses to find nothing, so it is also asked for what each JVM has.
+    wanted = [f"{_CONTROLLER}*", _THREADS]
+    beans = java_management.beans(provider.pid(node), wanted, ("Value", "ThreadCount"))
+    return {
+        bean.removeprefix(_CONTROLLER): int(each["Value"])
+        for bean, each in beans.items()
+        if bean.startswith(_CONTROLLER) and ",broker=" not in bean
+    }
+
+
+def event_queue(cluster: Cluster, controller: int) -> Requests:
+    """The events that a Java controller has handled, and their time in its queue (EVENT_QUEUE)."""
+    provider = _provider(cluster)
+    if isinstance(provider, EngineProvider):
+        raise NotOffered("The engine's controller has no queue: an event is a step.")
+    bean = java_management.beans(provider.pid(controller), [_EVENT_QUEUE], ("Count", "Mean"))
+    timer = bean.get(_EVENT_QUEUE, {})
+    count = int(timer.get("Count", 0))
+    return Requests(count, {EVENT_QUEUE: count * timer.get("Mean", 0.0)})
 
 
 def thread_names(cluster: Cluster, broker: int) -> dict[str, int]:

@@ -152,6 +152,11 @@ class EngineProvider:
         reported: dict[str, int] = self._control.order("gauges", broker)
         return reported
 
+    def controller_metrics(self, controller: int) -> dict[str, int]:
+        """A controller's own counts, by Kafka's names."""
+        reported: dict[str, int] = self._control.order("controller_metrics", controller)
+        return reported
+
     def pid(self) -> int:
         """The engine's process."""
         return int(self._reaper.children()[CHILD]["pid"])

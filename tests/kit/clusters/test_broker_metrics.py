@@ -93,6 +93,36 @@ def test_a_reading_leaves_no_port_open(local_cluster: KafkaCluster) -> None:
     assert listening() == before
 
 
+def check_that_controllers_count(cluster: KafkaCluster) -> dict[str, int]:
+    cluster.create_topic("counted", 3)
+    seen = broker_metrics.controllers(cluster, 100, 101)
+    assert seen[101] == {}, "a broker has no such counts"
+    assert (seen[100]["ActiveControllerCount"], seen[100]["OfflinePartitionsCount"]) == (1, 0)
+    topics = cluster.snapshot()["topics"]
+    assert seen[100]["GlobalTopicCount"] >= len(topics), "internal topics are counted, too"
+    return seen[100]
+
+
+def test_the_engines_controller(engine_cluster: KafkaCluster) -> None:
+    check_that_controllers_count(engine_cluster)
+    with pytest.raises(NotOffered, match="no queue"):
+        broker_metrics.event_queue(engine_cluster, 100)
+
+
+@pytest.mark.real
+@pytest.mark.full
+def test_a_real_controller_counts_under_the_same_names(
+    engine_cluster: KafkaCluster, local_cluster: KafkaCluster
+) -> None:
+    ours = check_that_controllers_count(engine_cluster)
+    theirs = check_that_controllers_count(local_cluster)
+    assert ours.keys() <= theirs.keys()
+    before = broker_metrics.event_queue(local_cluster, 100)
+    local_cluster.create_topic("queued")
+    events = broker_metrics.event_queue(local_cluster, 100) - before
+    assert events.count > 0 <= events.mean_ms(broker_metrics.EVENT_QUEUE) < 10_000
+
+
 def test_no_process_is_there() -> None:
     with pytest.raises(ClusterError, match="no process"):
         beans(2**22 - 1, ["x:y=z"])
