@@ -1799,6 +1799,17 @@ class AbortTransactionRecord(Message):
     reason: str | None = None
 
 
+class AccessControlEntryRecord(Message):
+    id: bytes = ...
+    resource_type: int = 0
+    resource_name: str = ""
+    pattern_type: int = 0
+    principal: str = ""
+    host: str = ""
+    operation: int = 0
+    permission_type: int = 0
+
+
 class BeginTransactionRecord(Message):
     name: str | None = None
 
@@ -1930,6 +1941,10 @@ class RegisterControllerRecord(Message):
     zk_migration_ready: bool = False
     end_points: list[RegisterControllerRecord.ControllerEndpoint] = ...
     features: list[RegisterControllerRecord.ControllerFeature] = ...
+
+
+class RemoveAccessControlEntryRecord(Message):
+    id: bytes = ...
 
 
 class RemoveTopicRecord(Message):

@@ -18,7 +18,8 @@ earlier in the log, so records are said in the log's order.
     ids          producer ids below 1000 given out, the last of them to broker 101
     quota        quota of user alice: producer_byte_rate = 1024
     quiet        nothing new (NoOp)
-    other        a record of a later version of Kafka, by its name
+    other        ACL: allow READ of topic payroll to User:alice; ACL removed; and a record of
+                 a later version of Kafka, by its name
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ from engine.wire import messages as m
 from engine.wire import uuids
 
 RESOURCES = {TOPIC: "topic", BROKER: "broker", 16: "client metrics", 32: "group"}
+PROTECTED = {2: "topic", 3: "group", 4: "cluster", 5: "transactional.id", 6: "delegation token"}
+PERMITTED = {2: "deny", 3: "allow"}
+OPERATIONS = (
+    "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE",
+    "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS",
+    "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+)  # fmt: skip
+"""Of ACLs, by their numbers (AclOperation and its siblings of Kafka 4.3.1)."""
 KINDS = (
     "leader", "topic", "partition", "broker", "fence", "config", "feature", "ids", "quota",
     "quiet", "other",
@@ -88,6 +97,10 @@ class MetadataWords:
                 return Said("leader", voters, f"voters {voters}")
             case m.NoOpRecord():
                 return Said("quiet", "", "nothing new (NoOp)")
+            case m.AccessControlEntryRecord():
+                return _acl(record)
+            case m.RemoveAccessControlEntryRecord():
+                return Said("other", "− ACL", "ACL removed")
             case _:
                 return _node(record) or _other(record)
 
@@ -172,6 +185,14 @@ def _quota(record: m.ClientQuotaRecord) -> Said:
     )
     value = "none" if record.remove else f"{record.value:g}"
     return Said("quota", record.key, f"quota of {of}: {record.key} = {value}")
+
+
+def _acl(record: m.AccessControlEntryRecord) -> Said:
+    permission = PERMITTED.get(record.permission_type, f"permission {record.permission_type}")
+    resource = PROTECTED.get(record.resource_type, f"resource {record.resource_type}")
+    of = f"{OPERATIONS[record.operation]} of {resource} {record.resource_name}"
+    at = "" if record.host in ("", "*") else f" at {record.host}"
+    return Said("other", "ACL", f"ACL: {permission} {of} to {record.principal}{at}")
 
 
 def _other(record: MetadataRecord) -> Said:
