@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from engine.wire import uuids
 from kit import class_archives, jars
 from kit.clusters import registry
+from kit.clusters.connections import Address
 from kit.clusters.interface import ClusterError
 from kit.clusters.java_processes import JVM_FLAGS, LOG_SIZE, START_TIMEOUT_S, JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.clusters.local_plan import Plan, new_plan
+from kit.clusters.local_plan import HOST, Plan, free_ports, new_plan
 from kit.clusters.reaper import Child, Reaper
 from kit.clusters.settings_table import BROKERS
 
@@ -107,23 +110,77 @@ class LocalProvider(JavaProcesses):
         ]
         return self._spawn("format", command, self._directory / "format.log")
 
-    def _identity(self, node: int) -> str:
+    def _identity(self, node: int, cluster_id: str = "") -> str:
         directory_id = uuids.to_text(uuids.new(random.SystemRandom()))
         return (
-            f"version=1\ncluster.id={self._plan.cluster_id}\n"
+            f"version=1\ncluster.id={cluster_id or self._plan.cluster_id}\n"
             f"node.id={node}\ndirectory.id={directory_id}\n"
         )
 
+    # -- one more process (newcomers.py)
 
-def start(*, shared: bool = False, links: bool = True, controllers: int = 1) -> KafkaCluster:
+    def format_newcomer(self, name: str, node: int, cluster_id: str = "") -> Path:
+        """A new data directory of a node, for this cluster if no other is named."""
+        directory = self._directory / f"{name}-data"
+        directory.mkdir()
+        (directory / "meta.properties").write_text(self._identity(node, cluster_id))
+        return directory
+
+    def launch_newcomer(
+        self, name: str, broker: int, data: Path, changes: Mapping[str, str | None]
+    ) -> tuple[Child, Address]:
+        """A process with the properties of `broker`, but free ports; the second is for clients.
+
+        Of the `changes` None leaves a property out.
+        """
+        client, peer = free_ports(2)
+        plan = replace(
+            self._plan,
+            client_ports={**self._plan.client_ports, broker: client},
+            peer_ports={**self._plan.peer_ports, broker: peer},
+            proxy_ports={**self._plan.proxy_ports, broker: peer},
+            settings={
+                **self._plan.settings,
+                **{name: value for name, value in changes.items() if value is not None},
+            },
+        )
+        left_out = tuple(f"{name}=" for name, value in changes.items() if value is None)
+        lines = plan.properties(broker, data).splitlines(keepends=True)
+        kept = "".join(line for line in lines if not line.startswith(left_out))
+        (self._directory / f"{name}.properties").write_text(kept)
+        return self._run(name), (HOST, client)
+
+    @property
+    def directory(self) -> Path:
+        """All files of the cluster."""
+        return self._directory
+
+    def said(self, name: str) -> list[str]:
+        """What a process wrote into its log, line by line."""
+        return self._said(name)
+
+    def forget(self, name: str) -> None:
+        """Removes all that a process which has ended left behind."""
+        for left in self._directory.glob(f"{name}[-.]*"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def start(
+    *,
+    shared: bool = False,
+    links: bool = True,
+    controllers: int = 1,
+    settings: Mapping[str, str] | None = None,
+) -> KafkaCluster:
     """Starts a local Kafka; several controllers (100, 200, …) are a quorum.
 
     A shared one stays until `kafkalab down`.  Without `links` brokers talk to each other
-    directly: no link can be cut, and no proxy slows a measurement.
+    directly: no link can be cut, and no proxy slows a measurement.  `settings` are those of every
+    node, beside the ones that each cluster of the kit has.
     """
     jars.java()
     jars.classpath()
-    return KafkaCluster(LocalProvider.started(new_plan(links, controllers), shared))
+    return KafkaCluster(LocalProvider.started(new_plan(links, controllers, settings), shared))
 
 
 def attach() -> KafkaCluster | None:

@@ -10,7 +10,8 @@ import contextlib
 import json
 import random
 import socket
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from engine.wire import uuids
@@ -34,6 +35,8 @@ class Plan:
     """Where a node listens for other nodes."""
     proxy_ports: dict[int, int]
     """Where other nodes believe it listens; the same ports when there is no proxy."""
+    settings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """Of every node, beside those of settings_table.py and instead of them."""
 
     @property
     def controllers(self) -> list[int]:
@@ -66,7 +69,7 @@ class Plan:
             name: {int(node): port for node, port in data[name].items()}
             for name in ("client_ports", "peer_ports", "proxy_ports")
         }
-        return Plan(data["cluster_id"], **ports)
+        return Plan(data["cluster_id"], **ports, settings=data.get("settings", {}))
 
     def routes(self) -> list[str]:
         """What the proxy is started with: a node, its port there, and the one behind it."""
@@ -105,18 +108,23 @@ class Plan:
             "log.dirs": str(log_dir),
             "log.initial.task.delay.ms": "500",  # internal: the first look at retention after 30 s
         }
-        lines = "".join(f"{name}={value}\n" for name, value in own.items())
-        return lines + settings_table.as_properties()
+        return as_lines({**own, **settings_table.as_dict(), **self.settings})
 
 
-def new_plan(links: bool, controllers: int = 1) -> Plan:
+def as_lines(values: Mapping[str, str]) -> str:
+    """A file of properties."""
+    return "".join(f"{name}={value}\n" for name, value in values.items())
+
+
+def new_plan(links: bool, controllers: int = 1, settings: Mapping[str, str] | None = None) -> Plan:
     """A fresh cluster on free ports; without `links`, nothing is between its nodes."""
     nodes = (*(CONTROLLER * number for number in range(1, controllers + 1)), *BROKERS)
     ports = iter(free_ports(len(BROKERS) + 2 * len(nodes)))
     client = {node: next(ports) for node in BROKERS}
     peer = {node: next(ports) for node in nodes}
     proxy = {node: next(ports) for node in nodes} if links else peer
-    return Plan(uuids.to_text(uuids.new(random.SystemRandom())), client, peer, proxy)
+    cluster_id = uuids.to_text(uuids.new(random.SystemRandom()))
+    return Plan(cluster_id, client, peer, proxy, settings=dict(settings or {}))
 
 
 def free_ports(count: int) -> list[int]:

@@ -75,11 +75,6 @@ def as_dict() -> dict[str, str]:
     return {setting.name: setting.value for setting in SETTINGS}
 
 
-def as_properties() -> str:
-    """The settings as lines of a server.properties file."""
-    return "".join(f"{setting.name}={setting.value}\n" for setting in SETTINGS)
-
-
 def as_environment() -> dict[str, str]:
     """The settings as the official container image wants them."""
     return {environment_name(setting.name): setting.value for setting in SETTINGS}

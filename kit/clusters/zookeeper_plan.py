@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kit.clusters import settings_table
 from kit.clusters.interface import ClusterError
-from kit.clusters.local_plan import HOST, Plan, free_ports
+from kit.clusters.local_plan import HOST, Plan, as_lines, free_ports
 from kit.clusters.settings_table import BROKERS
 
 SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
@@ -46,8 +46,6 @@ class ZooKeeperPlan(Plan):
     members: dict[int, MemberPorts]
     session_ports: dict[int, dict[int, int]]
     """Where each broker believes each member to listen."""
-    settings: Mapping[str, str]
-    """Of every broker, beside those of settings_table.py and instead of them."""
 
     @property
     def metadata_nodes(self) -> list[int]:
@@ -64,7 +62,7 @@ class ZooKeeperPlan(Plan):
     def properties(self, node: int, log_dir: Path) -> str:
         """A broker's server.properties, or a member's configuration."""
         if node in self.members:
-            return _lines(self._of_member(node, log_dir))
+            return as_lines(self._of_member(node, log_dir))
         members = self.session_ports[node].values()
         own = {
             "broker.id": str(node),
@@ -75,7 +73,7 @@ class ZooKeeperPlan(Plan):
             "log.initial.task.delay.ms": "500",  # internal: the first look at retention after 30 s
         }
         # Of the table's settings 3.9 passes over those that are only for controllers, or later.
-        return _lines({**own, **settings_table.as_dict(), **SETTINGS, **self.settings})
+        return as_lines({**own, **settings_table.as_dict(), **SETTINGS, **self.settings})
 
     def _of_member(self, node: int, data_dir: Path) -> dict[str, str]:
         others = {
@@ -119,9 +117,5 @@ def new_plan(ensemble: int = 1, settings: Mapping[str, str] | None = None) -> Zo
         proxy,
         {node: MemberPorts(next(ports), next(ports), next(ports)) for node in members},
         {broker: {node: next(ports) for node in members} for broker in BROKERS},
-        dict(settings or {}),
+        settings=dict(settings or {}),
     )
-
-
-def _lines(values: Mapping[str, str]) -> str:
-    return "".join(f"{name}={value}\n" for name, value in values.items())
