@@ -96,18 +96,20 @@ def engine(*, private: bool = False, brokers: int = 3, controllers: int = 1, vot
     return _kernel.get("engine", lambda: provider.attach() or provider.start())
 
 
-def local(*, private: bool = False, controllers: int = 1) -> Cluster:
+def local(*, private: bool = False, controllers: int = 1,
+          settings: Mapping[str, Any] | None = None) -> Cluster:  # fmt: skip
     """A real Kafka as plain Java processes; ClusterError or JarsMissing says what is missing.
 
-    With several `controllers` (100, 200, …), another one of this kernel.
+    With several `controllers` (100, 200, …) or `settings` of its own (Kafka's names, of every
+    node), another one of this kernel, the same one for the same arguments.
     """
     from kit.clusters import local as provider
 
-    if controllers != 1:
-        name = f"local of {controllers} {len(_kernel.clusters) if private else ''}"
-        return _kernel.get(name, lambda: provider.start(controllers=controllers))
-    if private:
-        return _kernel.get(f"local {len(_kernel.clusters)}", provider.start)
+    own = {str(name): str(value) for name, value in (settings or {}).items()}
+    if private or controllers != 1 or own:
+        number = f" {len(_kernel.clusters)}" if private else ""
+        name = f"local of {controllers} {sorted(own.items())}{number}"
+        return _kernel.get(name, lambda: provider.start(controllers=controllers, settings=own))
     return _kernel.get("local", lambda: provider.attach() or provider.start())
 
 
@@ -189,22 +191,23 @@ def real_absence() -> str:
 # -- side by side, and in virtual time
 
 
-def both(scenario: Scenario) -> Comparison:
+def both(scenario: Scenario, *, on: tuple[Cluster, Cluster | None] | None = None) -> Comparison:
     """Runs a scenario on the engine and on a real Kafka and lays the outcomes side by side.
 
     A scenario takes a cluster and returns a mapping of what it observed; times go into
     `lab.measured(value, unit)`.  A difference that is not declared raises.  Without a real
     Kafka the engine's side is shown alone, and the sentence below it says so.  That engine
     has shorter timeouts, because there is nothing to compare them with.  A run of more than a
-    second shows the time so far, and what each side does.
+    second shows the time so far, and what each side does.  `on` are an engine and a real Kafka to
+    take instead, such as those with several controllers.
     """
     from kit.both import comparison, waiting
 
     with waiting.shown() as at:
         at.step = "looking for a real Kafka, and starting it"
-        there = real()
+        there = real() if on is None else on[1]
         at.step = "starting the engine"
-        here = engine() if there is not None else engine(settings=BRISK)
+        here = on[0] if on else engine() if there is not None else engine(settings=BRISK)
         at.watch(here, *([there] if there is not None else []))
         return comparison.run(scenario, here, there, real_absence())
 

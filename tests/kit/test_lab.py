@@ -47,6 +47,25 @@ def test_an_engine_is_started_once_and_shared_by_its_wishes(kernel) -> None:
     assert lab.engine(private=True) is not lab.engine(private=True)
 
 
+def test_a_local_kafka_is_shared_by_its_wishes(kernel) -> None:
+    with_three = lab.local(controllers=3)
+    assert with_three is lab.local(controllers=3)
+    assert with_three is not lab.local()
+    assert with_three is not lab.local(controllers=3, settings={"num.partitions": 2})
+    assert lab.local(settings={"num.partitions": 2}) is lab.local(settings={"num.partitions": "2"})
+
+
+def test_a_scenario_runs_on_other_clusters_if_it_is_given_them(kernel, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr("kit.both.comparison.run", lambda scenario, *sides: seen.append(sides[:2]))
+    monkeypatch.setenv(lab.REAL_VARIABLE, "off")
+    three = lab.engine(controllers=3), lab.local(controllers=3)
+    lab.both(lambda cluster: {}, on=three)
+    lab.both(lambda cluster: {}, on=(three[0], None))
+    lab.both(lambda cluster: {})
+    assert seen == [three, (three[0], None), (lab.engine(settings=lab.BRISK), None)]
+
+
 def test_an_engine_that_has_ended_is_replaced_with_a_sentence(monkeypatch, capsys) -> None:
     monkeypatch.setattr(lab, "_kernel", lab._Kernel())
     monkeypatch.setenv(lab.REAL_VARIABLE, "off")
