@@ -57,6 +57,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "kafka-log-cleaner-thread: how many in 103's process",
         "The engine is one thread, and its cleaner threads are timers of that one.",
     ),
+    Difference(
+        "counted",
+        "EventQueueTimeMs *",
+        "The engine's controller has no queue: an event is a step.",
+    ),
 )
 
 

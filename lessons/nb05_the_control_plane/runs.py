@@ -8,21 +8,32 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from confluent_kafka.admin import NewTopic
+from confluent_kafka.admin import AclBinding, NewTopic
 
 from engine.sim.campaign.mutants import MUTANTS
 from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
-from kit.clusters.interface import Cluster
+from engine.wire import messages as m
+from kit.both.outcomes import measured
+from kit.clusters import broker_metrics
+from kit.clusters.interface import Cluster, NotOffered
 from kit.columns.outcome import DESIGNS, Outcome
 from kit.columns.side import LOST
-from kit.probes.clients import admin, outcome
+from kit.probes import registration
+from kit.probes.clients import admin, outcome, partition
 from kit.probes.metadata_words import MetadataWords
+from kit.probes.raw_client import RawClient
 
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+"""Of a Kafka with ACLs: with none on a topic, all are allowed."""
 POLL_S = 0.1
 ANSWER_S = 5
 PATIENCE_S = 300
+TOPICS = 100
 
 
 # -- controllers in virtual time
@@ -210,3 +221,78 @@ def becomes(condition: Callable[[], Any], within_s: float) -> bool:
             return True
         time.sleep(POLL_S)
     return False
+
+
+# -- what nodes count
+
+Counts = dict[int, dict[str, int]]
+
+
+def counts(cluster: Cluster, nodes: list[int], hold: Callable[[Counts], bool]) -> Counts:
+    """What nodes count, once a condition holds of it: each learns of a record by its own fetch."""
+    seen: Counts = {}
+
+    def holds(asked: Cluster) -> bool:
+        seen.update(broker_metrics.controllers(asked, *nodes))
+        return hold(seen)
+
+    cluster.wait_until(holds, ANSWER_S, "all controllers to know it")
+    return seen
+
+
+def queue_waits(cluster: Cluster, controller: int, burst: int) -> dict[str, Any]:
+    """How long an event waits at a controller: in a burst of requests for topics, and after it.
+
+    Of the engine, which has no queue, nothing.
+    """
+    queue = broker_metrics.EVENT_QUEUE
+    try:
+        readings = [broker_metrics.event_queue(cluster, controller)]
+    except NotOffered:
+        return {}
+    for requests in (burst, 0):
+        _ask_at_once(cluster, controller, requests)
+        readings.append(broker_metrics.event_queue(cluster, controller))
+    first, second, third = readings
+    return {
+        f"{queue} in the burst, mean": measured((second - first).mean_ms(queue), "ms"),
+        f"{queue} afterwards, mean": measured((third - second).mean_ms(queue), "ms"),
+    }
+
+
+def _ask_at_once(cluster: Cluster, controller: int, requests: int) -> None:
+    """Requests for a hundred topics each, of clients at the controller; none is created.
+
+    A broker would pass them on one after the other.
+    """
+    places = dict(zip((100, 200, 300), cluster.bootstrap_controllers.split(","), strict=True))
+    host, port = places[controller].rsplit(":", 1)
+    request = m.CreateTopicsRequest
+    topics = [request.CreatableTopic(f"burst-{n}", 1, 3) for n in range(TOPICS)]
+    with ExitStack() as closing:
+        asking = [
+            closing.enter_context(RawClient.at((host, int(port)), "burst")) for _ in range(requests)
+        ]
+        for each in asking:
+            each.send(request(topics, timeout_ms=60_000, validate_only=True), 7)
+        for each in asking:
+            each.receive(PATIENCE_S)
+
+
+# -- a broker in another place
+
+
+def place(cluster: Cluster, broker: int, topic: str) -> tuple[str, str]:
+    """Where clients find a broker, and the ISR of a topic's partition 0."""
+    isr = partition(cluster, topic)["isr"]
+    return registration.addresses(cluster)[broker], " ".join(map(str, isr))
+
+
+# -- permissions
+
+
+def add_acl(cluster: Cluster, binding: AclBinding) -> None:
+    """Adds an ACL, and waits until all brokers have it: they have what is after it in the log."""
+    client = admin(cluster)  # kept: the request ends with its client
+    client.create_acls([binding])[binding].result(ANSWER_S)
+    cluster.create_topic("after-the-acl")

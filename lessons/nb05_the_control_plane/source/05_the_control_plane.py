@@ -936,6 +936,218 @@ lab.tool(trio, "kafka-metadata-quorum", "describe", "--replication", controllers
 # majority.
 
 # %% [markdown]
+# ## Deeper: A taken id
+#
+# Each broker has a `node.id` of its own. When its process starts, it sends the active controller a
+# *registration*: the `node.id`, the id of the cluster, and an *incarnation id*, which is new with
+# each start.
+#
+# The cell sends three registrations by hand, as if other processes had started: for 101 while it is
+# alive, for a broker of another cluster, and for 101 after a kill. Then the process that had the
+# id is gone. Is the id free at once?
+
+# %% taken-id tags=["both"]
+import time
+
+from kit.probes import registration
+
+end = "kill"  # or "stop": is the id free at once if 101 says goodbye?
+
+
+def taken_id(cluster):
+    seen = {
+        "101 is alive": registration.attempt(cluster, 101),
+        "104, of another cluster": registration.attempt(cluster, 104, cluster_id="another"),
+    }
+    getattr(cluster, end)(101)
+    ended = time.monotonic()
+    seen["101 has just ended"] = registration.attempt(cluster, 101)
+    cluster.wait_until(lambda c: registration.attempt(c, 101) == "NONE", 20)
+    seen["its id is free after"] = lab.measured(time.monotonic() - ended, "s")
+    cluster.wait_until(lambda c: "101 fenced" in registration.standing(c), 20)
+    seen["registered then"] = registration.standing(cluster)
+    return seen
+
+
+lab.both(taken_id)
+
+# %% [markdown]
+# The controller cannot see processes. It sees a session, which lasts until no heartbeat has come for
+# `broker.session.timeout.ms` (3 s here). Until then another incarnation may be a second broker with
+# a wrong `node.id`, and both would write as 101. So it is refused, and asks again. A broker that you
+# restart at once after a kill therefore serves some seconds later. (After `"stop"`, too.)
+#
+# What does a process do that is refused? The next cell starts four, beside a real Kafka. Which of
+# them ask a controller at all? Then 101 is stopped, and its files are moved to another directory.
+# There a process with other ports starts on them, as if the disk were in another machine now.
+
+# %% wrong-starts tags=["live"]
+from kit.probes.newcomers import Newcomer, moved, start
+
+starts = {
+    "node.id=101, and 101 is alive": Newcomer(101, gives_up_ms=1_000),
+    "no node.id": Newcomer(None),
+    "node.id=104, the files are 105's": Newcomer(104, formatted_for=105),
+    "node.id=104, the files are another cluster's": Newcomer(104, cluster_id="another"),
+}
+real = lab.real()
+if real is not None and real.name == "local":
+    ended = start(real, starts)
+    display(Table("How they ended", ("the newcomer", "refused with", "why it ended"),
+                  [(what, each.refused, each.why) for what, each in ended.items()]))  # fmt: skip
+    real.create_topic("orders", assignment={0: [101, 102, 103]})
+    rows = [("at first", *runs.place(real, 101, "orders"))]
+    with moved(real, 101):
+        real.wait_until(clients.whole("orders"), 40)
+        rows.append(("moved", *runs.place(real, 101, "orders")))
+    lab.mend(real)
+    display(Table("Broker 101", ("", "its address", "ISR of orders-0"), rows))
+else:
+    print(lab.real_absence() or "The processes are started beside local ones.")
+
+# %% [markdown]
+# Two of the four end before they ask anything: a process first compares its properties with its own
+# files. `node.id` has no default, and `meta.properties` in the data directory has it, too. The second
+# 101 asks until `initial.broker.registration.timeout.ms` is over (60 s by default, 1 s here), and
+# ends. The broker of another cluster does not even register. It fetches the metadata log first, and
+# that request names its cluster as well.
+#
+# Moved files are no trouble. An id says nothing about a machine: clients hear of another address, and
+# 101 is in the ISR again, because its replicas are where its files are.
+
+# %% [markdown]
+# ## Deeper: Fenced, stopped, forgotten
+#
+# Broker 103 runs, but its link to the controller is cut. Its heartbeats do not arrive, and it does
+# not get the metadata log. Clients still reach it. Do they hear of it? Is it still registered? Then
+# the link is healed, and later 103 is stopped for good. How does the cluster forget a broker?
+
+# %% fenced tags=["both"]
+from kit.probes import registration
+
+victim = 103
+
+
+def fenced(cluster):
+    def heard_of():
+        return registration.known_to_clients(cluster)
+
+    cluster.cut(100, victim)
+    cluster.wait_until(lambda c: victim not in heard_of(), 20)
+    seen = {"cut off: clients hear of": heard_of()}
+    seen["cut off: registered"] = registration.standing(cluster)
+    cluster.heal()
+    cluster.wait_until(lambda c: victim in heard_of(), 20)
+    seen["healed: clients hear of"] = heard_of()
+    cluster.stop(victim)
+    cluster.wait_until(lambda c: victim not in heard_of(), 20)
+    seen["stopped: registered"] = registration.standing(cluster)
+    before = metadata_log.end(cluster)
+    seen["UnregisterBroker"] = registration.unregister(cluster, victim)
+    seen["its record"] = [each.says for each in metadata_log.since(cluster, before)]
+    cluster.wait_until(lambda c: len(registration.standing(c)) == 2, 20)
+    seen["at the end: registered"] = registration.standing(cluster)
+    return seen
+
+
+lab.both(fenced)
+
+# %% [markdown]
+# A broker that the controller does not hear is *fenced*. So is a broker that has not read the metadata
+# log up to its own registration. It leads nothing, it is in no ISR, and clients do not hear of it.
+# But it stays registered: its id and its replicas are expected back, and the next heartbeat can
+# unfence it. A stop ends in the same state.
+#
+# A registration ends only when an admin removes it: `kafka-cluster.sh unregister --id 103`. Move the
+# broker's replicas away before: the lists of replicas still name it.
+
+# %% [markdown]
+# ## Deeper: What a controller counts
+#
+# Each node has metrics, and a dashboard adds them up. The cell asks three controllers and a broker.
+# How many say that they are the active controller, before and after that one is killed? Broker 103
+# has the only replica of `alone`, and is paused. Which nodes count a partition without a leader?
+# On Kafka, twenty clients also send requests for topics at the same moment. How long does an event
+# wait in the active controller's queue then, and how long afterwards?
+
+# %% counted tags=["both"]
+from kit.clusters import broker_metrics
+
+fault, burst = "kill", 20  # or "stop"; requests for a hundred topics each
+
+
+def counted(cluster):
+    cluster.create_topic("alone", assignment={0: [103]})
+    shown = cluster.snapshot()
+    active, controllers = shown["controller"]["id"], sorted(shown["controllers"])
+    before = broker_metrics.controllers(cluster, *controllers)
+    waits = runs.queue_waits(cluster, active, burst)
+    getattr(cluster, fault)(active)
+    cluster.pause(103)
+    cluster.wait_until(lambda c: c.leader("alone") == -1, 40)
+    left = [each for each in controllers if each != active]
+    name, offline = "ActiveControllerCount", "OfflinePartitionsCount"
+    after = runs.counts(cluster, [*left, 101], lambda of: all(of[each][offline] for each in left))
+    return {
+        f"{name} of three": sorted(before[each][name] for each in controllers),
+        f"{name} of the two left": sorted(after[each][name] for each in left),
+        f"{offline} of the two left": [after[each][offline] for each in left],
+        "counts of broker 101": sorted(after[101]),
+        **waits,
+    }
+
+
+real = lab.real()
+three = lab.local(controllers=3) if real is not None and real.name == "local" else None
+outcome = lab.both(counted, on=(lab.engine(controllers=3), three))
+if three is not None:
+    three.close()
+outcome
+
+# %% [markdown]
+# Each controller speaks for itself. An alert therefore watches the *sum* of `ActiveControllerCount`:
+# if it is not 1 for long, no controller decides, or two claim to. `OfflinePartitionsCount` is what a
+# controller has read in the log, so all of them say the same, and their maximum counts, not their sum.
+# A node that is only a broker has neither; with ZooKeeper each broker answered, most of them with 0.
+#
+# A burst makes the queue's time jump, and it falls when the burst is over. A time that stays high is
+# the sign of a controller that cannot keep up. (`EventQueueSize` of the old controller is gone.)
+
+# %% [markdown]
+# ## Deeper: An ACL is a record
+#
+# Permissions were in ZooKeeper, too, under `/kafka-acl`. Here a real Kafka starts that has an
+# *authorizer*. It lets all users do everything with a topic that has no ACL. You are the user
+# `User:ANONYMOUS`. You write to the topic `payroll`, then you allow `User:alice` to read it, and you
+# write again. What does the metadata log get? What do you get?
+
+# %% acl tags=["live"]
+from confluent_kafka import admin
+
+principal, operation = "User:alice", admin.AclOperation.READ  # or "User:ANONYMOUS", or WRITE
+
+acl = admin.AclBinding(
+    admin.ResourceType.TOPIC, "payroll", admin.ResourcePatternType.LITERAL,
+    principal, "*", operation, admin.AclPermissionType.ALLOW,
+)  # fmt: skip
+real = lab.real()
+if real is not None and real.name == "local":
+    with lab.local(private=True, settings=runs.AUTHORIZER) as guarded:
+        guarded.create_topic("payroll")
+        print("you write:", clients.send(guarded, "payroll", "x"))
+        before = metadata_log.end(guarded)
+        runs.add_acl(guarded, acl)
+        print(metadata_log.since(guarded, before)[0])
+        print("you write:", clients.send(guarded, "payroll", "x"))
+else:
+    print(lab.real_absence() or "The authorizer is that of a local Kafka.")
+
+# %% [markdown]
+# An ACL is a record like a topic. Brokers and controllers have an authorizer each
+# (`StandardAuthorizer`), which reads these records from the log. With its first ACL, a topic is closed
+# to all that no ACL allows: you lost the right to write without being named.
+
+# %% [markdown]
 # ## Deeper: Two more exercises
 #
 # **A broker's memory.** A broker knows who leads because it applies records in their order. A record
