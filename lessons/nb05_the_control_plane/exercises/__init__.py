@@ -228,7 +228,6 @@ EXERCISES = (
         },
     ),
     memory.EXERCISE,
-    majority.NUMBER,
     Question(
         "05-15",
         "Why does a voter write its vote to disk before it answers?",

@@ -1,4 +1,4 @@
-"""05-3: the high watermark of the metadata log; 05-13: how many controllers."""
+"""05-3: the high watermark of the metadata log."""
 
 from __future__ import annotations
 
@@ -79,46 +79,4 @@ WATERMARK = Exercise(
         "    return held if held and epochs[held - 1] == epoch else min(held, before)",
     },
     inputs=cases(ENDS, made_ends),
-)
-
-NEEDED = ((1, 0), (0, 0), (1, 1), (2, 0), (2, 1))
-
-
-def made_needed(source: Random) -> tuple:
-    return source.randrange(5), source.randrange(4)
-
-
-def controllers(failures: int, in_maintenance: int) -> int:
-    return 2 * (failures + in_maintenance) + 1
-
-
-def explain_needed(arguments: tuple, expected: int, seen: Any) -> str:
-    down = sum(arguments)
-    if isinstance(seen, bool) or not isinstance(seen, int):
-        return "One number is asked for."
-    majority = seen // 2 + 1
-    if seen < expected:
-        return f"Of {seen}, {majority} are a majority. With {down} down, {seen - down} are left."
-    return f"It has a majority, but {expected} would have one, too."
-
-
-NUMBER = Exercise(
-    "05-13",
-    "How many controllers",
-    (
-        "How many are down at the same time, at worst?",
-        "Those that are left must be more than half of all.",
-        "If d are down, n - d must be more than n / 2. The smallest such n is 2 d + 1.",
-    ),
-    lambda answer, context: compare_results(context.inputs, answer, controllers, explain_needed),
-    {
-        "maintenance forgotten": "def controllers(failures, in_maintenance):\n"
-        "    return 2 * failures + 1",
-        "one is left": "def controllers(failures, in_maintenance):\n"
-        "    return failures + in_maintenance + 1",
-        "an even number": "def controllers(failures, in_maintenance):\n"
-        "    return 2 * (failures + in_maintenance) + 2",
-    },
-    inputs=cases(NEEDED, made_needed),
-    minutes=3,
 )

@@ -544,7 +544,7 @@ lab.check("05-3", high_watermark)
 #
 # *Weak:* "more is safer". *Good:* the arithmetic. *Strong:* maintenance and failure together.
 #
-# Evidence: exercise 05-13, [How many may fail](#Deeper:-How-many-may-fail).
+# Evidence: [How many may fail](#Deeper:-How-many-may-fail).
 # </details>
 # <details><summary><b>Read this output: what happened, and what do you do?</b></summary>
 #
@@ -621,7 +621,7 @@ print(*runs.says(new, runs.active(new)), sep="\n")
 # |---|---|---|
 # | who lives | `/brokers/ids/101`, ephemeral; the session's heartbeats | *broker 101 registers*, then *unfenced*; heartbeats to the active controller |
 # | topics, partitions, configs | `/brokers/topics/…`, `/config/topics/…` | *topic*, *partition* and *config* records |
-# | leader and ISR | `/brokers/topics/…/state`; until 2.7 a leader wrote its ISR there, then it asked the controller | the leader asks the controller (AlterPartition), which writes a record |
+# | leader and ISR | `/brokers/topics/…/state`; before 2.7 a leader wrote its ISR there, then it asked the controller | the leader asks the controller (AlterPartition), which writes a record |
 # | who is the controller | `/controller`, ephemeral, and `/controller_epoch` | the leader of the quorum, and its epoch |
 # | ACLs | `/kafka-acl` | records (notebook 17) |
 #
@@ -1148,7 +1148,7 @@ else:
 # to all that no ACL allows: you lost the right to write without being named.
 
 # %% [markdown]
-# ## Deeper: Two more exercises
+# ## Deeper: One more exercise
 #
 # **A broker's memory.** A broker knows who leads because it applies records in their order. A record
 # is `{"partition": "orders-0", "leader": 101, "isr": [101, 102]}`; a later one may have only what
@@ -1178,25 +1178,6 @@ def apply(records):
 
 # %% 05-12 tags=["check"]
 lab.check("05-12", apply)
-
-# %% [markdown]
-# **How many controllers.** `failures` may fail at once, while `in_maintenance` more are shut down on
-# purpose. Those that are left must still be a majority of all. Return how many you must set up.
-
-
-# %% 05-13 tags=["stub"]
-def controllers(failures, in_maintenance):
-    """A number of controllers."""
-
-
-# %% 05-13 tags=["solution"]
-def controllers(failures, in_maintenance):
-    """A number of controllers."""
-    return 2 * (failures + in_maintenance) + 1
-
-
-# %% 05-13 tags=["check"]
-lab.check("05-13", controllers)
 
 # %% [markdown]
 # ## Deeper: Two more questions
