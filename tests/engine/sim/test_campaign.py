@@ -51,7 +51,9 @@ def test_every_kind_of_fault_happens(results: list[Outcome]) -> None:
     happened = {str(done.action).split()[0] for each in results for done in each.tape}
     loses_what_was_promised = {"replace_disk"}
     only_in_named_cases = {"strand"}
-    assert happened == set(KINDS) - loses_what_was_promised - only_in_named_cases
+    where_voters_change = {"add_voter", "remove_voter"}  # quorum/test_voter_campaign.py
+    elsewhere = loses_what_was_promised | only_in_named_cases | where_voters_change
+    assert happened == set(KINDS) - elsewhere
 
 
 @pytest.mark.full
