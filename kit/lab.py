@@ -34,6 +34,8 @@ __all__ = [
 REAL_VARIABLE = "KAFKALAB_REAL"
 """`off`, `local` or `docker`: which real side `lab.real()` may use.  Unset: any that is there."""
 
+_ONLY_LOCAL = f"The real side is a local Kafka here: {REAL_VARIABLE}=local."
+
 BRISK = {
     "broker.session.timeout.ms": "1000",
     "broker.heartbeat.interval.ms": "200",
@@ -209,7 +211,8 @@ def both(scenario: Scenario, *, on: tuple[Cluster, Cluster | None] | None = None
         at.step = "starting the engine"
         here = on[0] if on else engine() if there is not None else engine(settings=BRISK)
         at.watch(here, *([there] if there is not None else []))
-        return comparison.run(scenario, here, there, real_absence())
+        absence = real_absence() or ("" if there is not None else _ONLY_LOCAL)
+        return comparison.run(scenario, here, there, absence)
 
 
 def columns(scenario: Callable[[Any], Any], *, real: bool = True) -> Any:

@@ -57,13 +57,15 @@ def test_a_local_kafka_is_shared_by_its_wishes(kernel) -> None:
 
 def test_a_scenario_runs_on_other_clusters_if_it_is_given_them(kernel, monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr("kit.both.comparison.run", lambda scenario, *sides: seen.append(sides[:2]))
+    monkeypatch.setattr("kit.both.comparison.run", lambda scenario, *given: seen.append(given))
+    here, there = lab.engine(controllers=3), lab.local(controllers=3)
+    lab.both(lambda cluster: {}, on=(here, there))
+    lab.both(lambda cluster: {}, on=(here, None))
     monkeypatch.setenv(lab.REAL_VARIABLE, "off")
-    three = lab.engine(controllers=3), lab.local(controllers=3)
-    lab.both(lambda cluster: {}, on=three)
-    lab.both(lambda cluster: {}, on=(three[0], None))
     lab.both(lambda cluster: {})
-    assert seen == [three, (three[0], None), (lab.engine(settings=lab.BRISK), None)]
+    assert seen[0] == (here, there, "")
+    assert seen[1] == (here, None, "The real side is a local Kafka here: KAFKALAB_REAL=local.")
+    assert seen[2][:2] == (lab.engine(settings=lab.BRISK), None)
 
 
 def test_an_engine_that_has_ended_is_replaced_with_a_sentence(monkeypatch, capsys) -> None:
