@@ -1081,10 +1081,11 @@ def counted(cluster):
     shown = cluster.snapshot()
     active, controllers = shown["controller"]["id"], sorted(shown["controllers"])
     before = broker_metrics.controllers(cluster, *controllers)
-    waits = runs.queue_waits(cluster, active, burst)
-    getattr(cluster, fault)(active)
     cluster.pause(103)
+    waits = runs.queue_waits(cluster, active, burst)
     cluster.wait_until(lambda c: c.leader("alone") == -1, 40)
+    getattr(cluster, fault)(active)
+    cluster.wait_until(lambda c: c.snapshot()["controller"]["id"] not in (active, -1), 40)
     left = [each for each in controllers if each != active]
     name, offline = "ActiveControllerCount", "OfflinePartitionsCount"
     after = runs.counts(cluster, [*left, 101], lambda of: all(of[each][offline] for each in left))
