@@ -132,12 +132,12 @@ EXERCISES = (
     ),
     Prediction(
         "05-9",
-        "Another broker is the controller now. The old one wakes up and sends the brokers what it "
-        "knows. What happens to it?",
+        "Another broker is the controller now. The old one wakes up with a command that was not "
+        "yet sent: 101 leads. What happens to it?",
         (
             "brokers take it, until the old controller looks at its session",
-            "nothing is sent: it asks ZooKeeper first whether it is still the controller",
-            "brokers refuse it",
+            "it is not sent: the controller asks ZooKeeper first whether it still is one",
+            "it is sent, and brokers refuse it",
         ),
         tempting="b",
         settle=stopped_by,
@@ -152,12 +152,12 @@ EXERCISES = (
     ),
     Prediction(
         "05-6",
-        "What happens to `ghost`?",
+        "What happens to the records of `ghost` that the controller writes while it is cut off?",
         (
-            "nothing is written: the controller asks the other voters first",
-            "brokers create it, and delete it when another controller is active",
-            "it is written, no broker creates it, and in the end the records are cut off",
-            "brokers create it, and its records stay",
+            "there are none: the controller asks the other voters first",
+            "brokers act on them, and take that back when another controller is active",
+            "no broker acts on them, and in the end they are cut off",
+            "brokers act on them, and they stay",
         ),
         tempting="a",
         settle=of_the_ghost,
@@ -261,7 +261,7 @@ EXERCISES = (
         "05-17",
         "A cluster moves from ZooKeeper to KRaft. Which of these are right?",
         ("zookeeper-shell.sh becomes kafka-metadata-shell.sh, which deletes a topic by hand",
-         "the number in myid becomes node.id, in the node's file and in meta.properties",
+         "what the file myid said, node.id says: in the node's file and in meta.properties",
          "zookeeper.connect becomes bootstrap.servers in the broker's file",
          "what was locked down as ZooKeeper is now the controllers: their listeners and their log "
          "directories",

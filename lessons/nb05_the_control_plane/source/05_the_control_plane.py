@@ -2,7 +2,7 @@
 # # 05 · The control plane
 #
 # Broker 102 leads a partition. Some node decided that, wrote it down, and passed it on. This
-# notebook takes that node away. Who decides then, and who decides who decides? Until Kafka 3.9 a
+# notebook takes that node away. Who decides then, and who decides who decides? Through Kafka 3.9 a
 # second system could have the last word: ZooKeeper. Since 4.0 there is only a log that Kafka's own
 # controllers keep: KRaft.
 #
@@ -11,8 +11,8 @@
 # * name the records that a new topic or a dead broker produces
 # * say which controller can be elected, and why a vote must be on disk before it is answered
 # * say what keeps working and what stops without an active controller
-# * explain how both designs disarm a controller that does not know it was replaced
-# * say why failover grew with the partitions under ZooKeeper, and why it does not in KRaft
+# * say what a controller can still do that does not know it was replaced
+# * say what a new controller must do before it can decide, in both designs
 #
 # **Time:** {minutes}. It builds on notebooks 00 and 06.
 #
@@ -22,8 +22,8 @@
 # * A **controller** is a node of the control plane. The **active** one decides; the others stand by.
 # * The **metadata log** (`__cluster_metadata`) has every decision as a record. Controllers
 #   replicate it; brokers read it.
-# * The **voters** are the controllers that elect and count. A decision is **committed** when a
-#   majority of them, a **quorum**, has it on disk. (The ladder, below, adds one condition.)
+# * The **voters** are the controllers that elect and count. A decision is **committed** when no
+#   election can lose it: in general, when a majority of them, a **quorum**, has it on disk.
 # * A controller's **epoch** numbers the elections. A candidate asks for votes in the next higher
 #   epoch; a voter has one vote in each. (A partition's leader epoch is another number.)
 # * **Raft** is the algorithm; **KRaft** is Kafka's form of it.
@@ -33,8 +33,9 @@
 # ### A decision is a record
 #
 # The panel shows three controllers in virtual time. A row is a controller, a cell is a record of
-# its copy of the metadata log. Use Home, the arrow keys and End. A voter that hears of no leader is
-# *unattached*, then *prospective* (it asks whether it would win), then a *candidate*.
+# its copy of the metadata log. Use Home, the arrow keys and End. A voter that knows no leader is
+# *unattached*. One that misses its leader is *prospective* (it asks whether it would win), then a
+# *candidate*.
 
 # %% doorway tags=["setup"]
 from IPython.display import display
@@ -106,8 +107,8 @@ lab.verdict("05-4", outcome)
 #
 # Each broker sends the controller a heartbeat every `broker.heartbeat.interval.ms` (2 s). When none
 # has come for `broker.session.timeout.ms` (9 s), the controller *fences* the broker. It takes it out
-# of its ISRs, except where it is the last member (notebook 06), and elects new leaders for the
-# partitions it led. The broker stays registered and in the lists of replicas.
+# of its ISRs, even as the last member (notebook 06), and elects new leaders for the partitions it
+# led. The broker stays registered and in the lists of replicas.
 #
 # ## Who decides who decides
 #
@@ -117,7 +118,7 @@ lab.verdict("05-4", outcome)
 #
 # Here the active controller loses the link to one voter, and then creates a topic. Two of three have
 # that record: the active controller and the other voter. Then the active controller dies. Two voters
-# are left, a majority. Only one of them has the topic.
+# are left. Only one of them has the topic.
 
 # %% 05-5 tags=["stub", "predict"]
 lab.predict("05-5")
@@ -150,13 +151,14 @@ votes.jump(f"{ahead} says no")
 votes
 
 # %% [markdown]
-# One step back, the voter with the shorter log asks; here it is refused. A request for a vote says
-# where the candidate's log ends. A voter refuses if its own log ends later: in a later epoch, or in
-# the same epoch at a higher offset. Every committed record is on a majority, a winner needs a
-# majority, and two majorities share a voter. That voter would have refused a candidate without the
-# record. So the winner has it.
+# One step back, the voter with the shorter log asks. The other refuses: it still follows the dead
+# leader, and a follower refuses everyone. Step on until it asks itself. From then on the logs decide.
+# A request says where the candidate's log ends. A voter refuses if its own log ends later: in a later
+# epoch, or in the same epoch at a higher offset. Every committed record is on a majority, a winner
+# needs a majority, and two majorities share a voter. That voter would have refused a candidate
+# without the record. So the winner has it.
 #
-# This was a *pre-vote*: would you vote for me? It changes nothing, so a voter that was cut off cannot
+# The first question is a *pre-vote*: would you vote for me? It changes nothing, so a voter that was cut off cannot
 # disturb the others with ever higher epochs (KIP-996). If a majority would, the candidate
 # raises the epoch and asks for votes. Each voter writes epoch and vote to the file `quorum-state`
 # before it answers. Otherwise it could restart, forget, and vote twice.
@@ -199,7 +201,7 @@ display(outcome)
 lab.verdict("05-7", outcome)
 
 # %% [markdown]
-# The data plane goes on by what it knows. A producer needs leaders and an ISR, and the brokers have
+# `NONE` is Kafka's name for "no error". The data plane goes on by what it knows. A producer needs leaders and an ISR, and the brokers have
 # both in memory, from the metadata log. Every *new* decision waits: creating a topic, changing a
 # config, electing a leader, shrinking or growing an ISR. So a lost quorum is quiet at first. Then
 # each dead broker leaves the partitions that it led without a leader. Where it followed, it stops
@@ -235,7 +237,9 @@ def controller_dies(side):
     former = side.active()
     getattr(side, fault)(former)
     side.wait(lambda: side.active() not in (former, -1), "another controller")
-    side.note("creating a topic: error", side.create_topic("new"))
+    made = ("NONE", "TOPIC_ALREADY_EXISTS")  # by an attempt that was not answered in time
+    side.wait(lambda: side.create_topic("new") in made, "a new topic")
+    side.note("a topic can be created", True)
 
 
 outcome = lab.columns(controller_dies)
@@ -250,17 +254,17 @@ lab.verdict("05-8", runs.pauses(outcome))
 #
 # The designs also notice the death differently. In KRaft two voters miss the answers to their
 # fetches, and elect. In the old design the *ensemble* misses heartbeats and deletes the znode; the
-# brokers race to create it again. (Either timeout counts from the last message, not from the kill.)
-# ZooKeeper chose the controller, and the controller chose the leaders of partitions.
+# brokers race to create it again. ZooKeeper chose the controller, and the controller chose the
+# leaders of partitions.
 #
-# Change the fault. `"stop"` is by far the fastest: what does a node do first that stops on purpose?
+# Change the fault: `"stop"` is by far the fastest. Why?
 #
 # ## The zombie
 #
-# One weak moment of the old design is famous. A controller is *paused*, by a garbage collection
-# longer than its session timeout (here 3 s). Broker 101, which leads a partition, dies. Broker 102
-# becomes the controller, and makes itself the partition's leader. Then the old controller wakes up.
-# It has not yet read that its session ended, and it still sends: 101 leads.
+# In the old design a controller is *paused*, by a garbage collection longer than its session timeout
+# (here 3 s). Broker 101, which leads a partition, dies. Broker 102 becomes the controller, and makes
+# itself the partition's leader. Then the old controller wakes up.
+# It has not yet read that its session ended.
 
 # %% 05-9 tags=["stub", "predict"]
 lab.predict("05-9")
@@ -363,15 +367,15 @@ lab.verdict("05-10", {f"growth in {design}": times for design, times in growth.i
 # %% [markdown]
 # A new controller of the old design begins with an empty memory. It reads every partition's state
 # from ZooKeeper, a request each. (What a request costs here comes from a published measurement: 14 s
-# for 100,000 partitions in Kafka 1.1.) Then it sends everything to every broker, and only then it
-# elects. A KRaft voter has applied the log already, so the line is flat.
+# for 100,000 partitions in Kafka 1.1.) After that, and off this clock, it sends everything to every
+# broker, and only then it elects. A KRaft voter has applied the log already: its line is flat.
 #
 # The death of a *broker* costs a change for each of its partitions, in both designs.
 #
 # ## The ladder of consensus
 #
-# Controller 100 led epoch 1, wrote A1, and was replaced. 200 led epoch 2 and wrote B2. Neither record
-# was copied. Now 100 leads epoch 3, and copies A1 to 300: a majority.
+# Controller 100 led epoch 1, wrote A1, and was replaced by 200. It then won epoch 3. 200 does not
+# know, and writes B2 in epoch 2. Now 100 copies A1 to 300: a majority.
 #
 # Each row of the table breaks one rule of KRaft; the last has all of them. A program tries every
 # order of steps, until a committed record is lost, or two lead one epoch, or no order is left.
@@ -394,7 +398,7 @@ lab.verdict("05-11", {"counting": consensus.why(found) or "holds", "steps": foun
 # %% [markdown]
 # Follow the last rows of the second table. 100 counts A1 as committed, because two voters have it.
 # But 200 has B2, a record of a *later* epoch. 300 compares the last epochs, and must vote for 200.
-# Now 200 leads without A1, and the others will cut A1 to match its log.
+# Now 200 leads without A1, and the others will cut it.
 #
 # So a leader counts only records of its *own* epoch; what is before them is committed with them. That
 # is why each new leader first writes a record of its own epoch: who leads, and who voted for it.
@@ -488,7 +492,7 @@ lab.check("05-3", high_watermark)
 # ACLs; and it chose the controller. In KRaft (ready for production since 3.3, alone since 4.0) all of
 # that is records in the metadata log, and a quorum of controllers elects its own leader.
 #
-# *Follow-up:* which clients talked to it? Producers until 0.8, consumers until 0.9, tools until 3.0.
+# *Follow-up:* which clients talked to it? Producers until 0.8, consumers until 0.9, most tools until 3.0.
 #
 # *Weak:* "it managed the cluster". *Good:* names the jobs. *Strong:* says who elected a partition's
 # leader: the controller, then and now.
@@ -539,8 +543,8 @@ lab.check("05-3", high_watermark)
 # Three survive one failure, five survive two: so with five, one may be in maintenance while another
 # fails. A fourth adds nothing: the majority of four is three.
 #
-# *Follow-up:* and if a controller's disk is replaced? It has forgotten its vote. The new directory id
-# makes it another voter (KIP-853).
+# *Follow-up:* and if a controller's disk is replaced? It has forgotten its vote. With `kraft.version`
+# 1, its new directory id makes it another voter (KIP-853).
 #
 # *Weak:* "more is safer". *Good:* the arithmetic. *Strong:* maintenance and failure together.
 #
@@ -557,8 +561,8 @@ lab.check("05-3", high_watermark)
 # CurrentVoters:          [{"id": 100, …}, {"id": 200, …}, {"id": 300, …}]
 # ```
 #
-# A lag of the whole log and one: a voter has fetched nothing from this leader. It is down, or cut
-# off. The quorum works, with no failure to spare. `describe --replication` names the voter. Repair
+# A voter that has fetched nothing from this leader counts as -1: 4312 + 1. It is down, or cut off.
+# The quorum works, with no failure to spare. `describe --replication` names the voter. Repair
 # it before you touch another.
 # </details>
 #
@@ -595,8 +599,8 @@ isolated
 # the fetch timeout, 3 s. A successor is there after 2 s. If the links are back before the third
 # second is over, the old controller hears of the higher epoch first.
 #
-# The topic `ghost` exists in the end all the same. The broker that had passed the request on had got
-# no success, and asked the next active controller. Compare the offsets and the epochs.
+# The topic `ghost` exists in the end all the same. The broker that forwarded the request got no
+# success, so it asked the next active controller. Compare the offsets and the epochs.
 
 # %% [markdown]
 # ## Deeper: The tree and the log
@@ -621,12 +625,12 @@ print(*runs.says(new, runs.active(new)), sep="\n")
 # |---|---|---|
 # | who lives | `/brokers/ids/101`, ephemeral; the session's heartbeats | *broker 101 registers*, then *unfenced*; heartbeats to the active controller |
 # | topics, partitions, configs | `/brokers/topics/…`, `/config/topics/…` | *topic*, *partition* and *config* records |
-# | leader and ISR | `/brokers/topics/…/state`; before 2.7 a leader wrote its ISR there, then it asked the controller | the leader asks the controller (AlterPartition), which writes a record |
+# | leader and ISR | `/brokers/topics/…/state`; through 2.6 a leader wrote its ISR there; from 2.7 on it asked the controller | the leader asks the controller (AlterPartition), which writes a record |
 # | who is the controller | `/controller`, ephemeral, and `/controller_epoch` | the leader of the quorum, and its epoch |
 # | ACLs | `/kafka-acl` | records (notebook 17) |
 #
 # The first consumers kept their offsets there, too, under `/consumers`; since 0.8.2 they can be, and
-# since 0.9 they are, in the topic `__consumer_offsets` (notebook 10).
+# those of 0.9's new consumer are, in the topic `__consumer_offsets` (notebook 10).
 
 # %% [markdown]
 # ## Deeper: Three ways to lose a session
@@ -650,8 +654,9 @@ Table("Seconds until broker 103 is declared dead", ("", "stopped", "cut off", f"
 
 # %% [markdown]
 # A broker that is stopped says goodbye: in both designs it asks for a controlled shutdown, and in the
-# old one it then closes its session. Silence takes the timeout, counted from the last heartbeat. A
-# pause that is shorter than the timeout causes no election, which is why the default was raised for
+# old one it then closes its session. A controller that stops gives up its leadership first: in KRaft
+# it names the next one, so no voter waits for a timeout. Silence takes the timeout, counted from the
+# last heartbeat (in ZooKeeper up to the next tick). A pause that is shorter than the timeout causes no election, which is why the default was raised for
 # networks and machines in a cloud (KIP-537). But the broker's partitions do not answer meanwhile.
 
 # %% [markdown]
@@ -687,15 +692,18 @@ kraft.run(until=lambda w: runs.active(w) not in (former, -1), for_s=30)
 print(f"KRaft: {former} stops; {runs.active(kraft)} is active in epoch {runs.epoch(kraft)}")
 
 # %% [markdown]
-# All brokers look for `/controller`, find nothing, and try to create it. One create succeeds; the
-# others fail, and each broker keeps its *watch*: ZooKeeper sends it one notice of the next change.
-# A watch that has fired is used up, so a broker reads again and watches again. When the znode
-# vanishes, all of them try again, and the same broker may win a second time.
+# Node 1 is a ZooKeeper server. A *creates* row is the moment when the broker hears that it succeeded;
+# a watch may fire earlier.
+#
+# All brokers look for `/controller`, find nothing, and try to create it. One create succeeds, and the
+# others fail. Each broker sets a *watch*, which is good for one notice of a change: after it, the
+# broker reads again and watches again. When the znode vanishes, all of them try again, and the same
+# broker may win a second time.
 #
 # Only the controller watches `/brokers/ids`. A broker's znode is ephemeral: it is there from the
 # broker's start to the end of its session, and the controller hears of both. It tells the other
 # brokers with requests of its own. ZooKeeper never routed a client's request: a client that asks
-# the wrong broker is answered `NOT_LEADER_OR_FOLLOWER`, then and now.
+# the wrong broker gets error 6, now `NOT_LEADER_OR_FOLLOWER`, then and now.
 #
 # In KRaft there is no such race: voters elect. Operators cannot edit the metadata log; to move the
 # controller, they restart it. The other surgery is gone as well. A deletion that was stuck had a mark
@@ -709,7 +717,7 @@ print(f"KRaft: {former} stops; {runs.active(kraft)} is active in epoch {runs.epo
 # brokers 101 and 102 have the chroot `/a`, 103 and 104 have `/b`, and one ensemble serves both.
 #
 # Which brokers does each name to its clients? How often does a cluster write into ZooKeeper: at rest,
-# for a topic, for an old consumer that commits once a second, and for one of today? Then another
+# for a topic, for an old consumer that commits once a second, and for today's? Then another
 # program takes the ensemble's machines, and messages between ZooKeeper and two of the brokers are
 # 1.5 s late. The session timeout is 3 s. Which brokers lead then, and which lead afterwards?
 
@@ -748,12 +756,12 @@ display(Table("When ZooKeeper is late", ensemble.MOMENT,
 
 # %% [markdown]
 # Neither cluster knows of the other. A cluster at rest writes nothing: heartbeats renew sessions, and
-# change no znode. A topic takes two changes for each partition, and a few more. So one ensemble could
-# serve several clusters. Consumers older than 0.9 wrote most; their offsets are in a topic since then.
+# change no znode. (How many changes does a topic take for each partition? Change `partitions`.) So one
+# ensemble could serve several clusters. The old consumer wrote most; the new one of 0.9 uses a topic.
 #
 # But everything rests on the sessions. A broker that reaches ZooKeeper too late is counted out, and
 # its partitions move although its disk and its clients are well. If it was the controller, another
-# one reads everything again. Its leaders come back with the next preferred election only. That is why
+# one reads everything again. It leads again only after the next preferred leader election. That is why
 # an ensemble had machines of its own. The same holds for controllers: give them machines and disks
 # that no other program slows down. A KRaft cluster shares its controllers with no other cluster, and
 # `cluster.id` keeps them apart.
@@ -765,7 +773,8 @@ display(Table("When ZooKeeper is late", ensemble.MOMENT,
 # the other until no topic can be created. Then one is started again. Then one is in maintenance, and
 # another one is killed. Finally each is restarted in turn, and a topic is asked for while it is away.
 #
-# Write down the row for four before you run it.
+# Write down two numbers for four members: the failures that they survive, and whether they decide
+# with one in maintenance and one failed.
 
 # %% failures tags=["sim"]
 from lessons.nb05_the_control_plane import quorums
@@ -775,17 +784,17 @@ sizes = (3, 4, 5)
 rows = [(f"{design}, {size}", *quorums.survives(design, size))
         for design in ("ZooKeeper", "KRaft") for size in sizes]  # fmt: skip
 Table("What is decided while members are away",
-      ("members", "failures survived", "one more fails, and returns",
+      ("members", "failures survived", "decides again when one returns",
        "one in maintenance, one fails", "restarted in turn: refused"), rows)  # fmt: skip
 
 # %% [markdown]
 # A majority of four is three, so the fourth member buys nothing, and it is one more that can fail.
-# With three members, maintenance uses the only failure that they bear; with five, one may fail
-# meanwhile. A quorum that was lost works again as soon as a majority is back.
+# With three members, maintenance uses up the one failure that they can survive; with five, one may
+# fail meanwhile. A quorum that was lost works again as soon as a majority is back.
 #
 # While one member at a time is restarted, a majority is there at each step. That is how ensembles
-# were changed: a new list of members in each file, then one restart after the other. Controllers can
-# be added and removed while the quorum works, since 3.9 (KIP-853): `kafka-metadata-quorum.sh` has
+# were changed, one member at a time: a new list in each file, then a restart each. Since 3.9
+# (KIP-853) a quorum with `kraft.version` 1 changes while it works: `kafka-metadata-quorum.sh` has
 # `add-controller` and `remove-controller`.
 
 # %% [markdown]
@@ -820,17 +829,18 @@ for acks, off in (("1", []), ("all", []), ("all", [rule])):
     rows.append((f"acks={acks}", "off" if off else "in force", " ".join(map(str, leaders)),
                  str(answers.count("NONE")), answers[-1], str(len(left)), again))  # fmt: skip
 Table("A former leader that does not know it",
-      ("", "the rule", "lead at once", f"acknowledged, of {records}", "the last answer", "left",
+      ("", "the rule", "both lead", f"acknowledged, of {records}", "the last answer", "left",
        "asked again later"), rows)  # fmt: skip
 
 # %% [markdown]
-# Two brokers take themselves for the leader, in each row. That by itself does no harm. With acks=all
-# the former one waits for its ISR, and cannot make it smaller: for that it needs the controller, which
-# it does not reach, and which refuses an epoch that is over. So it acknowledges nothing. Without the
-# rule it leads alone and acknowledges, and every acknowledged record is cut when it returns.
+# In each row, two brokers think that they lead. That alone does no harm. With acks=all the former
+# leader waits for its ISR, and cannot make it smaller: for that it needs the controller, which it does
+# not reach, and which refuses an epoch that is over. So it acknowledges nothing. Without the rule, and
+# with `min.insync.replicas` 1, it acknowledges alone as soon as it has shrunk its ISR, and all of that
+# is cut when it returns.
 #
-# acks=1 asks no other node, so no epoch can refuse it: those records are acknowledged and lost in
-# both designs. Once 101 has read the metadata log again, it refuses the client.
+# acks=1 asks no other node, so no epoch can refuse it: those records are acknowledged and lost. Once
+# 101 has read the metadata log again, it refuses the client.
 
 # %% [markdown]
 # ## Deeper: A broker that is behind
@@ -868,19 +878,30 @@ display(Table("Broker 103", fencing.STANDING, moments))
 print(*runs.says(world, 100)[known:], sep="\n")
 
 # %% [markdown]
-# The first record is the leader's: 103 had not fetched for `replica.lag.time.max.ms`, so 101 asked
-# the controller for a smaller ISR. 103 was still registered and not fenced. The second is the
-# controller's, after the session timeout. The ISR has two causes to shrink, and one place where it
-# is written down. Until Kafka 2.6 the leader wrote it into the partition's state znode itself; since
-# then it asks the controller, in both designs.
+# The first record is the leader's: 103 had not fetched for `replica.lag.time.max.ms` (2 s here), so
+# 101 asked the controller for a smaller ISR. The second is the controller's, after the session
+# timeout; it only fences. (By default the lag limit is 30 s, and the fencing comes first and takes 103
+# out of the ISR.) Later 103 is stopped, and the controller takes it out at once. So leaders remove who
+# lags, and the controller who is silent or stops; one log has it all. Through Kafka 2.6 the leader
+# wrote its ISR into the partition's state znode itself; since then it asks the controller, in both
+# designs.
 #
 # A broker that starts is fenced, though it runs. It must read the metadata log up to its own
-# registration first. Until then it knows only old leaders, and may take itself for one of them.
-# Clients do not hear of a fenced broker, and it leads nothing.
+# registration first. Until then it answers no client: what it has read of leaders may be old.
+# The other brokers do not name a fenced broker to clients, and it leads nothing.
 
-# %% files-and-tools [markdown]
+# %% [markdown]
 # ## Deeper: Files and tools, then and now
 #
+# Answer first. The tables below say why.
+
+# %% 05-17 tags=["stub", "predict", "quiz"]
+lab.quiz("05-17")
+
+# %% 05-17 tags=["solution", "predict", "quiz"]
+lab.quiz("05-17", "b", "d", "e")
+
+# %% files-and-tools [markdown]
 # | ZooKeeper's service | what Kafka did with it | today |
 # |---|---|---|
 # | configuration | topics, their configs and replicas as znodes | records of the metadata log |
@@ -892,7 +913,7 @@ print(*runs.says(world, 100)[known:], sep="\n")
 #
 # | then | now |
 # |---|---|
-# | `zookeeper.properties`, the same on all members:<br>`dataDir=/var/lib/zookeeper`<br>`clientPort=2181`<br>`server.1=zk1:2888:3888`<br>`server.2=zk2:2888:3888`<br>`server.3=zk3:2888:3888` | `controller.properties`:<br>`process.roles=controller`<br>`node.id=200`<br>`listeners=CONTROLLER://c2:9093`<br>`controller.listener.names=CONTROLLER`<br>`controller.quorum.bootstrap.servers=c1:9093,c2:9093,c3:9093` |
+# | `zookeeper.properties`, the same on all members:<br>`dataDir=/var/lib/zookeeper`<br>`clientPort=2181`<br>`initLimit=5`<br>`syncLimit=2`<br>`server.1=zk1:2888:3888`<br>`server.2=zk2:2888:3888`<br>`server.3=zk3:2888:3888` | `controller.properties`:<br>`process.roles=controller`<br>`node.id=200`<br>`log.dirs=/var/lib/kafka`<br>`listeners=CONTROLLER://c2:9093`<br>`controller.listener.names=CONTROLLER`<br>`controller.quorum.bootstrap.servers=c1:9093,c2:9093,c3:9093` |
 # | the file `myid`:<br>`2` | `meta.properties` in each log directory:<br>`version=1`<br>`cluster.id=…`<br>`node.id=200`<br>`directory.id=…` |
 # | `server.properties`:<br>`broker.id=101`<br>`zookeeper.connect=zk1:2181,zk2:2181,zk3:2181/a` | `server.properties`:<br>`process.roles=broker`<br>`node.id=101`<br>`controller.listener.names=CONTROLLER`<br>`controller.quorum.bootstrap.servers=c1:9093,c2:9093,c3:9093` |
 #
@@ -909,12 +930,6 @@ print(*runs.says(world, 100)[known:], sep="\n")
 # | four-letter words such as `mntr` | `kafka-metadata-quorum.sh describe --status` |
 # | `inter.broker.protocol.version` | `kafka-features.sh upgrade` |
 # | `zookeeper-security-migration.sh`: ACLs on znodes | ACLs are records; protect the controllers' listeners and log directories |
-
-# %% 05-17 tags=["stub", "predict", "quiz"]
-lab.quiz("05-17")
-
-# %% 05-17 tags=["solution", "predict", "quiz"]
-lab.quiz("05-17", "b", "d", "e")
 
 # %% [markdown]
 # ## Deeper: The log, read by Kafka's own tool
@@ -974,8 +989,9 @@ lab.both(taken_id)
 # %% [markdown]
 # The controller cannot see processes. It sees a session, which lasts until no heartbeat has come for
 # `broker.session.timeout.ms` (3 s here). Until then another incarnation may be a second broker with
-# a wrong `node.id`, and both would write as 101. So it is refused, and asks again. A broker that you
-# restart at once after a kill therefore serves some seconds later. (After `"stop"`, too.)
+# a wrong `node.id`, and both would write as 101. So it is refused, and asks again. A broker that is
+# restarted right after a kill, or a stop, takes some seconds to serve. (No process is behind the last
+# registration here, so 101 stays fenced.)
 #
 # What does a process do that is refused? The next cell starts four, beside a real Kafka. Which of
 # them ask a controller at all? Then 101 is stopped, and its files are moved to another directory.
@@ -1009,8 +1025,8 @@ else:
 # Two of the four end before they ask anything: a process first compares its properties with its own
 # files. `node.id` has no default, and `meta.properties` in the data directory has it, too. The second
 # 101 asks until `initial.broker.registration.timeout.ms` is over (60 s by default, 1 s here), and
-# ends. The broker of another cluster does not even register. It fetches the metadata log first, and
-# that request names its cluster as well.
+# ends. The broker of another cluster cannot even register: its fetch of the metadata log, which would
+# name the active controller, is refused for its cluster's id.
 #
 # Moved files are no trouble. An id says nothing about a machine: clients hear of another address, and
 # 101 is in the ISR again, because its replicas are where its files are.
@@ -1054,12 +1070,12 @@ lab.both(fenced)
 
 # %% [markdown]
 # A broker that the controller does not hear is *fenced*. So is a broker that has not read the metadata
-# log up to its own registration. It leads nothing, it is in no ISR, and clients do not hear of it.
-# But it stays registered: its id and its replicas are expected back, and the next heartbeat can
-# unfence it. A stop ends in the same state.
+# log up to its own registration. It leads nothing, it is in no ISR, and the other brokers do not name
+# it to clients. But it stays registered: its id and its replicas are expected back, and the next
+# heartbeat can unfence it. A broker that was stopped is fenced as well; it registers again when it starts.
 #
 # A registration ends only when an admin removes it: `kafka-cluster.sh unregister --id 103`. Move the
-# broker's replicas away before: the lists of replicas still name it.
+# broker's replicas first: the lists of replicas still name it.
 
 # %% [markdown]
 # ## Deeper: What a controller counts
@@ -1109,16 +1125,17 @@ outcome
 # Each controller speaks for itself. An alert therefore watches the *sum* of `ActiveControllerCount`:
 # if it is not 1 for long, no controller decides, or two claim to. `OfflinePartitionsCount` is what a
 # controller has read in the log, so all of them say the same, and their maximum counts, not their sum.
-# A node that is only a broker has neither; with ZooKeeper each broker answered, most of them with 0.
+# A node that is only a broker has neither; with ZooKeeper each broker answered, all but one with 0.
 #
-# A burst makes the queue's time jump, and it falls when the burst is over. A time that stays high is
-# the sign of a controller that cannot keep up. (`EventQueueSize` of the old controller is gone.)
+# Events wait in the burst, and hardly afterwards. (The metric's own `Mean` counts from the start; the
+# cell takes the difference.) A time that stays high is the sign of a controller that cannot keep up. (`EventQueueSize` of the old controller is gone.)
 
 # %% [markdown]
 # ## Deeper: An ACL is a record
 #
 # Permissions were in ZooKeeper, too, under `/kafka-acl`. Here a real Kafka starts that has an
-# *authorizer*. It lets all users do everything with a topic that has no ACL. You are the user
+# *authorizer*. With `allow.everyone.if.no.acl.found=true` it allows all on a topic without ACLs; by
+# default it allows nothing. You are the user
 # `User:ANONYMOUS`. You write to the topic `payroll`, then you allow `User:alice` to read it, and you
 # write again. What does the metadata log get? What do you get?
 
@@ -1146,7 +1163,7 @@ else:
 # %% [markdown]
 # An ACL is a record like a topic. Brokers and controllers have an authorizer each
 # (`StandardAuthorizer`), which reads these records from the log. With its first ACL, a topic is closed
-# to all that no ACL allows: you lost the right to write without being named.
+# to all that no ACL allows: you lost the right to write, though no ACL names you.
 
 # %% [markdown]
 # ## Deeper: One more exercise

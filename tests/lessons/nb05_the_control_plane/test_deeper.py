@@ -134,7 +134,7 @@ def test_a_leader_that_took_itself_for_a_majority_would_survive_more() -> None:
 
 def test_a_former_leader_acknowledges_only_what_no_rule_can_refuse() -> None:
     (table,), _ = shown("two-leaders")
-    assert set(column(table, "lead at once")) == {"101 102"}
+    assert set(column(table, "both lead")) == {"101 102"}
     assert column(table, "acknowledged, of 5") == ["5", "0", "4"]
     assert column(table, "the last answer") == ["NONE", "REQUEST_TIMED_OUT", "NONE"]
     assert set(column(table, "left")) == {"0"}
