@@ -53,6 +53,7 @@ class Position:
     asked_epoch: int = -1
     received: tuple[int, int, int] = (-1, -1, -1)
     looking_since_us: int = -1
+    looking_in_epoch: int = -1
 
     @property
     def is_at_end(self) -> bool:
@@ -219,6 +220,7 @@ class Consumer:
         if leader < 0 or position.looking_since_us >= 0:
             return
         position.looking_since_us = now
+        position.looking_in_epoch = self.routes.epochs[self.topic, index]
         self._ask_offset(leader, index, LATEST, "look")
 
     def _ask_offset(self, leader: int, index: int, timestamp: int, token: str) -> None:
@@ -239,7 +241,8 @@ class Consumer:
         answer = _offset_in(body)
         if answer is not None and answer.error_code == Errors.NONE:
             self.outbox.trace(f"{_HERE}.Consumer", "latest", f"{self.topic}-{index}",
-                              offset=answer.offset, asked_us=asked_us)  # fmt: skip
+                              offset=answer.offset, asked_us=asked_us,
+                              epoch=position.looking_in_epoch)  # fmt: skip
 
     def _was_reset(self, now: int, index: int, body: Answered) -> None:
         position = self.positions[index]

@@ -56,6 +56,7 @@ class Books:
     is_compacted: bool = False
     """Whether the cleaner has begun a pass over one of the copies."""
     unclean_at: int = -1
+    unclean_epoch: int = -1
     deleted_to: int = 0
     is_successor: bool = False
     """Whether there was a topic of this name before."""

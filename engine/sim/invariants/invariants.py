@@ -195,7 +195,7 @@ class Invariants:
                 if replica is not None:
                     compaction.judge(books, replica, fields["now_ms"])
             case "elected" if fields["reason"] in UNCLEAN:
-                self._forgive(books, fields["leader"])
+                self._forgive(books, fields["leader"], fields["epoch"])
 
     # -- books, images and replicas
 
@@ -301,9 +301,9 @@ class Invariants:
         if other != node:
             raise Violation(f"one leader: {books.name} epoch {epoch} is led by {other} and {node}")
 
-    def _forgive(self, books: Books, leader: int) -> None:
+    def _forgive(self, books: Books, leader: int, epoch: int) -> None:
         """After an unclean election, notes as lost what the new leader lacks."""
-        books.unclean_at = self.cluster.now
+        books.unclean_at, books.unclean_epoch = self.cluster.now, epoch
         self.forgot_epochs = self.forgot_epochs or books.key[0] == TRANSACTIONS_TOPIC
         books.unsettled.clear()
         books.latest.clear()
@@ -332,8 +332,8 @@ class Invariants:
         books.received[place] = now_received
 
     def _latest(self, books: Books, consumer: NodeId, fields: Plain) -> None:
-        if fields["asked_us"] <= books.unclean_at:
-            return
+        if fields["asked_us"] <= books.unclean_at or 0 <= fields["epoch"] < books.unclean_epoch:
+            return  # a former leader may not have heard of the election yet
         before = books.latest.get(consumer, 0)
         if fields["offset"] < before:
             raise Violation(
