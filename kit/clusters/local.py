@@ -22,7 +22,7 @@ from kit.clusters.connections import Address
 from kit.clusters.interface import ClusterError
 from kit.clusters.java_processes import JVM_FLAGS, LOG_SIZE, START_TIMEOUT_S, JavaProcesses
 from kit.clusters.kafka_cluster import KafkaCluster
-from kit.clusters.local_plan import HOST, Plan, free_ports, new_plan
+from kit.clusters.local_plan import HOST, Plan, new_plan
 from kit.clusters.reaper import Child, Reaper
 from kit.clusters.settings_table import BROKERS
 
@@ -133,22 +133,14 @@ class LocalProvider(JavaProcesses):
 
         Of the `changes` None leaves a property out.
         """
-        client, peer = free_ports(2)
-        plan = replace(
-            self._plan,
-            client_ports={**self._plan.client_ports, broker: client},
-            peer_ports={**self._plan.peer_ports, broker: peer},
-            proxy_ports={**self._plan.proxy_ports, broker: peer},
-            settings={
-                **self._plan.settings,
-                **{name: value for name, value in changes.items() if value is not None},
-            },
-        )
+        changed = {name: value for name, value in changes.items() if value is not None}
+        plan = self._plan.elsewhere(broker)
+        plan = replace(plan, settings={**plan.settings, **changed})
         left_out = tuple(f"{name}=" for name, value in changes.items() if value is None)
         lines = plan.properties(broker, data).splitlines(keepends=True)
         kept = "".join(line for line in lines if not line.startswith(left_out))
         (self._directory / f"{name}.properties").write_text(kept)
-        return self._run(name), (HOST, client)
+        return self._run(name), (HOST, plan.client_ports[broker])
 
     @property
     def directory(self) -> Path:

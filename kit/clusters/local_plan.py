@@ -11,8 +11,9 @@ import json
 import random
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from engine.wire import uuids
 from kit.clusters import settings_table
@@ -37,6 +38,16 @@ class Plan:
     """Where other nodes believe it listens; the same ports when there is no proxy."""
     settings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     """Of every node, beside those of settings_table.py and instead of them."""
+
+    def elsewhere(self, broker: int) -> Self:
+        """The same cluster, where this broker listens on two free ports."""
+        client, peer = free_ports(2)
+        return replace(
+            self,
+            client_ports={**self.client_ports, broker: client},
+            peer_ports={**self.peer_ports, broker: peer},
+            proxy_ports={**self.proxy_ports, broker: peer},
+        )
 
     @property
     def controllers(self) -> list[int]:

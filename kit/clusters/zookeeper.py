@@ -19,7 +19,6 @@ import json
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from kit import jars
@@ -28,7 +27,7 @@ from kit.clusters.connections import Address, Unreachable
 from kit.clusters.interface import ClusterError, NotOffered
 from kit.clusters.java_processes import JVM_FLAGS, LOG_SIZE, START_TIMEOUT_S, JavaProcesses
 from kit.clusters.kafka_cluster import POLL_S, KafkaCluster
-from kit.clusters.local_plan import HOST, free_ports
+from kit.clusters.local_plan import HOST
 from kit.clusters.reaper import Reaper
 from kit.clusters.settings_table import BROKERS
 from kit.clusters.snapshot import have_quorum
@@ -152,13 +151,7 @@ class ZooKeeperProvider(JavaProcesses):
             )
         name = f"{broker}-twin"
         self.log_file(name).unlink(missing_ok=True)
-        client, peer = free_ports(2)
-        plan = replace(
-            self._plan,
-            client_ports={**self._plan.client_ports, broker: client},
-            peer_ports={**self._plan.peer_ports, broker: peer},
-            proxy_ports={**self._plan.proxy_ports, broker: peer},
-        )
+        plan = self._plan.elsewhere(broker)
         properties = plan.properties(broker, self._directory / name)
         (self._directory / f"{name}.properties").write_text(properties)
         process = self._run(name)

@@ -59,12 +59,7 @@ def play(seed: int, controllers: int = 3) -> Story:
             if number % 3 == 2:
                 made.post(deletion(f"topic-{number - 2}"), 101)
             made.run(for_s=chance.choice((0.01, 0.3, 1.0)))
-        made.heal()
-        for each in ids:
-            made.resume(each)
-            made.start(each)
-        assert made.run(until=lambda w: w.cluster.controller is not None, for_s=60)
-        made.run(for_s=5)
+        mend(made, ids)
         made_topics = len(made.image().topic_ids)
     except Violation as error:
         violation = str(error)
@@ -82,6 +77,16 @@ def creation(name: str) -> Any:
 def deletion(name: str) -> Any:
     request = m.DeleteTopicsRequest
     return request(topics=[request.DeleteTopicState(name, bytes(16))], timeout_ms=1000)
+
+
+def mend(made: World, ids: list[int]) -> None:
+    """Ends all faults, and waits until a controller is active."""
+    made.heal()
+    for each in ids:
+        made.resume(each)
+        made.start(each)
+    assert made.run(until=lambda w: w.cluster.controller is not None, for_s=60)
+    made.run(for_s=5)
 
 
 def fail(made: World, chance: Random, ids: list[int]) -> None:

@@ -18,7 +18,7 @@ from engine.sim.campaign.play import SNAPSHOTS
 from engine.sim.invariants.invariants import Violation
 from engine.sim.scripts.scripts import parse
 from engine.sim.world.world import World
-from tests.engine.quorum.test_quorum_campaign import creation, fail
+from tests.engine.quorum.test_quorum_campaign import creation, fail, mend
 
 FAULTS = 10
 SEEDS = range(3)
@@ -50,12 +50,7 @@ def play(seed: int) -> Story:
                 change(made, chance, ids)
             made.post(creation(f"topic-{number}"), chance.choice(made.cluster.spec.brokers))
             made.run(for_s=chance.choice((0.01, 0.3, 1.0)))
-        made.heal()
-        for each in ids:
-            made.resume(each)
-            made.start(each)
-        assert made.run(until=lambda w: w.cluster.controller is not None, for_s=60)
-        made.run(for_s=5)
+        mend(made, ids)
     except Violation as error:
         story.violation = str(error)
         return story
@@ -72,7 +67,7 @@ def has_elected(made: World) -> bool:
 
 
 def change(made: World, chance: Random, ids: list[int]) -> None:
-    """Asks the leader, whoever it takes itself to be, for another set of voters."""
+    """Asks the node that takes itself for the leader for other voters."""
     node = chance.choice(ids)
     replicas = [made.cluster.nodes[each].replica for each in ids if each in made.cluster.nodes]
     leaders = [each for each in replicas if each.state.is_leader]
