@@ -97,7 +97,7 @@ class Topics:
         result, attempts = self._administer(request, lambda answer: answer.topics[0])
         made = bytes(result.topic_id)
         if result.error_code == Errors.TOPIC_ALREADY_EXISTS and attempts > 1:
-            made = self._id_of(name) or made  # an attempt that was not answered made it
+            made = self._awaited_id(name)  # an earlier attempt made it, and was not told so
         elif result.error_code:
             raise ClusterError(_refusal(f"create topic {name}", result))
         OwnTopics(self.cluster_id()).add(uuids.to_text(made))
@@ -120,6 +120,18 @@ class Topics:
         if result.error_code not in (0, Errors.UNKNOWN_TOPIC_ID):
             raise ClusterError(_refusal(f"delete topic {name}", result))
         self._await(lambda seen: seen is None or seen.topic_id != topic_id, name, "deleted")
+
+    def _awaited_id(self, name: str) -> bytes:
+        """The id of a topic that the controller has, and that a broker may not know yet."""
+        deadline = time.monotonic() + _ADMIN_TIMEOUT_S
+        while (found := self._id_of(name)) is None:
+            if time.monotonic() > deadline:
+                raise WaitTimeout(
+                    f"Topic {name} exists, but no broker has heard of it after "
+                    f"{_ADMIN_TIMEOUT_S:.0f} s: are they all cut off from the controller?"
+                )
+            time.sleep(POLL_S)
+        return found
 
     def _id_of(self, name: str) -> bytes | None:
         for address in self._addresses():

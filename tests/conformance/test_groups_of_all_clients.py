@@ -105,10 +105,9 @@ def is_the_clients_own(stage: Stage, name: str, side: str) -> bool:
     Beside Kafka each may, and each failover that fails there is played again, too.  A librdkafka
     member of the consumer protocol sometimes does not give back what it was told to
     (confluent-kafka 2.16.1, seen once in three runs on a busy machine); the broker waits for it as
-    long as max.poll.interval.ms.  A member of kafka-python (3.0.12) that joins a second time,
-    because it knows its topic now, sometimes never asks for its assignment.  That was seen on both
-    sides, so the engine forgives it, too: if the group has no member any more, the coordinator
-    keeps nobody waiting.
+    long as max.poll.interval.ms.  A member of kafka-python (3.0.12) that joins a second time
+    sometimes never asks for its assignment.  That was seen on both sides, so the engine forgives
+    it, too: if the group has no member any more, the coordinator keeps nobody waiting.
     """
     stage.judge_history()
     left_alone = "kafka-python" in name and stage.shown().get("members") == []

@@ -102,7 +102,8 @@ class Confluent:
 class KafkaPython:
     """kafka-python: callbacks on its network thread, which must not be blocked.
 
-    So a rebalance may pass while `poll` returns records from before it.
+    So a rebalance may pass while `poll` returns records from before it.  It asks for the topic's
+    partitions before its first poll: a member that learns of them later joins a second time.
     """
 
     def __init__(self, topic: str, settings: dict[str, str], member: Listener) -> None:
@@ -135,6 +136,7 @@ class KafkaPython:
                 member.taken(numbers(partitions), kind)
 
         self.consumer.subscribe([topic], listener=Told())
+        self.consumer.partitions_for_topic(topic)
 
     def turn(self) -> None:
         before = self.rebalances

@@ -45,7 +45,8 @@ class Older:
                 error, why = self.refusals.pop(0) if self.refusals else (0, "")
                 if isinstance(request, m.CreateTopicsRequest):
                     created = m.CreateTopicsResponse.CreatableTopicResult
-                    return m.CreateTopicsResponse(topics=[created("orders", b"1" * 16, error, why)])
+                    made = bytes(16) if error else b"1" * 16
+                    return m.CreateTopicsResponse(topics=[created("orders", made, error, why)])
                 deleted = m.DeleteTopicsResponse.DeletableTopicResult
                 return m.DeleteTopicsResponse(responses=[deleted("orders", b"1" * 16, error, why)])
         raise NotSpoken("This broker does not offer it.")
@@ -101,8 +102,20 @@ class Silent(Older):
         return answer
 
 
+class Late(Older):
+    """Its brokers hear of the topic when they have been asked three times."""
+
+    def ask(self, address: Any, request: Any) -> Any:
+        answer = super().ask(address, request)
+        asked = sum(name == "MetadataRequest" for _, name in self.asked)
+        if isinstance(request, m.MetadataRequest) and asked < 3:
+            unknown = Answer.MetadataResponseTopic(Errors.UNKNOWN_TOPIC_OR_PARTITION, "orders")
+            return Answer(topics=[unknown])
+        return answer
+
+
 @pytest.mark.usefixtures("nothing_of_ours")
-@pytest.mark.parametrize("kind", [Older, Silent])
+@pytest.mark.parametrize("kind", [Older, Silent, Late])
 def test_a_topic_that_an_unanswered_attempt_made_is_ours(kind: type[Older]) -> None:
     older = kind((Errors.REQUEST_TIMED_OUT, ""), (Errors.TOPIC_ALREADY_EXISTS, "It exists."))
     OwnTopics("id").forget()

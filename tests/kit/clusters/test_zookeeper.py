@@ -107,7 +107,8 @@ def test_a_paused_controller_is_fenced_when_it_returns(cluster: ZooKeeperCluster
     cluster.resume(former)
     cluster.wait_until(lambda _: whole(cluster), PATIENCE_S)
     after = [logged(cluster, former, words) for words in (expired, resigned)]
-    assert after == [1 + count for count in before]
+    assert after[0] > before[0], "on a busy machine its next session may expire, too"
+    assert after[1] == before[1] + 1
     assert cluster.controller() == (successor, next_epoch)
 
 
