@@ -322,7 +322,7 @@ class Replica:
         if not self._is_meant(body.voter_id, part.voter_directory_id):
             return Errors.INVALID_VOTER_KEY, False
         candidate, directory = part.replica_id, part.replica_directory_id
-        granted = self.state.grants(candidate, last >= self.last, part.pre_vote, directory)
+        granted = self.state.grants(candidate, self._reaches(last), part.pre_vote, directory)
         if granted and not part.pre_vote and self.state.voted == NONE:
             self.state.vote_for(candidate, directory)
             self.calls.clear()
@@ -330,6 +330,10 @@ class Replica:
             self._trace("_vote", "voted", "its log ends where ours does, or later",
                         epoch=self.state.epoch, candidate=candidate)  # fmt: skip
         return Errors.NONE, granted
+
+    def _reaches(self, last: tuple[int, int]) -> bool:
+        """Whether a log that ends there ends where this one does, or later."""
+        return last >= self.last
 
     def _leader_leaves(self, now: int, part: Any) -> None:
         """The first of the successors stands at once, the others a little later."""

@@ -6,6 +6,7 @@ import sys
 from time import process_time
 
 from engine.sim.consensus import ladder as consensus
+from engine.sim.consensus import replay as consensus_replay
 from engine.sim.model.explore import Exploration, explore
 from engine.sim.model.replay import follow, replay
 from engine.sim.model.rules import RUNGS
@@ -74,9 +75,10 @@ def ladder_table(replicas: tuple[int, ...] = (2, 3)) -> Table:
     return Table("The truncation ladder, searched to its end", heads, rows, bounds)
 
 
-def print_consensus(rule: str | None) -> None:
+def print_consensus(rule: str | None, replayed: bool = False) -> None:
     """Searches one rule of the other ladder and tells its counter-example; without one, all.
 
+    `replayed`: with real controllers, too, and then its tape with the rules of KRaft.
     RuntimeError says what can be chosen.
     """
     if rule is None:
@@ -84,12 +86,16 @@ def print_consensus(rule: str | None) -> None:
         return
     try:
         found = consensus.explore(rule, progress=_show)
+        broken = consensus_replay.replay(rule, found=found) if replayed else None
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     print(f"{rule}: {consensus.RUNGS[rule].change}.")
     print(f"Three voters: {found.verdict}. {found.states:,} states, {found.steps} steps deep.")
     for number, action in enumerate(found.counter_example, 1):
         print(f"{number:4}  {action.text}")
+    if broken is not None:
+        print(broken)
+        print(consensus_replay.follow(broken))
 
 
 def consensus_table() -> Table:

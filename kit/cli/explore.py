@@ -11,7 +11,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rule", help="a rung of the ladder (kip-320)")
     command.add_argument("--replicas", type=int, default=3, help="2, 3 or 4 (3)")
     command.add_argument(
-        "--replay", action="store_true", help="break the rule in the brokers' code, then the next"
+        "--replay", action="store_true", help="break the rule in the engine's code, then the next"
     )
     command.add_argument("--all", action="store_true", help="every rule, with 2 and 3 replicas")
     command.add_argument(
@@ -25,7 +25,7 @@ def run(chosen: argparse.Namespace) -> int:
     from kit.cli.part import part
 
     if chosen.consensus:
-        part("kit.cli.explorations", "print_consensus")(chosen.rule)
+        part("kit.cli.explorations", "print_consensus")(chosen.rule, chosen.replay)
     elif chosen.all:
         print(part("kit.cli.explorations", "ladder_table")())
     elif chosen.replay:

@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from engine.sim.model.explore import explore
 from engine.sim.model.replay_scenes import LATE_MS, SCENES, SETTINGS
-from engine.sim.model.replay_stage import PATIENCE_S, PAUSE_S, TOPIC, Replay
+from engine.sim.model.replay_stage import TOPIC, Replay
+from engine.sim.model.stage import PATIENCE_S, PAUSE_S
 from engine.sim.world.world import World
 
 AFTERMATH_S = 15.0

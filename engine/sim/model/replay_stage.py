@@ -1,29 +1,15 @@
-"""A stage for the replayed counter-examples: a world, the moves made in it, and a client.
-
-A move is a fault, a request, or a wait for a condition; it says which steps of the
-model's story it stands for.  The moves are real ones: an operator's election, a client's
-record, a fault of engine/sim/world/faults.py.  After each wait a little time passes, more than a
-message takes: so the same tape, action for action at its moment, makes sense under another rule.
-"""
+"""The moves of a partition's scenes: a client writes, an operator elects; see stage.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
 from engine.events import Effect, Event, Outbox, Response
 from engine.records import batch
-from engine.sim.invariants.invariants import Violation
-from engine.sim.model.explore import Action
-from engine.sim.world.faults import fault
+from engine.sim.model.stage import Stage
 from engine.sim.world.world import World
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
 TOPIC = "orders"
-PATIENCE_S = 10.0
-PAUSE_S = 0.02
 
 
 class Writer:
@@ -60,67 +46,10 @@ class Writer:
         return self.outbox.drain()
 
 
-@dataclass(frozen=True)
-class Move:
-    """What was done or waited for, up to which event; `steps` of the model's story, from 1."""
+class Replay(Stage):
+    """A scene of one partition."""
 
-    event: int
-    text: str
-    steps: tuple[int, ...] = ()
-
-
-@dataclass
-class Replay:
-    """A scene played in `world`; `violation` is the invariant it broke, empty if none.
-
-    Until the event `begins`, the stage is set; nothing depends on the rule so far.  `story`
-    is the model's counter-example that the scene replays; `otherwise` says where it differs.
-    """
-
-    rule: str
-    world: World
-    begins: int
-    story: tuple[Action, ...] = ()
-    moves: list[Move] = field(default_factory=list)
-    violation: str = ""
-    otherwise: str = ""
-
-    def __str__(self) -> str:
-        lines = [f"{self.rule}, in the brokers' code"]
-        for move in self.moves:
-            lines.append(f"  event {move.event:5}  {move.text}")
-            lines += [f"{'':16}= {n}. {self.story[n - 1].text}" for n in move.steps]
-        lines += [f"  {self.violation or 'every invariant holds'}", f"  {self.otherwise}".rstrip()]
-        return "\n".join(lines).rstrip()
-
-    def watched(self, play: Callable[[], None]) -> Replay:
-        """Plays on until it ends or an invariant is broken."""
-        try:
-            play()
-        except Violation as violation:
-            self.violation = str(violation)
-        return self
-
-    # -- moves
-
-    def note(self, text: str, *steps: int) -> None:
-        self.moves.append(Move(self.world.events, text, steps))
-
-    def until(self, condition: Callable[[World], bool], text: str, *steps: int) -> None:
-        """Runs until the condition holds; AssertionError if it never does: the scene is wrong."""
-        try:
-            happened = self.world.run(until=condition, for_s=PATIENCE_S)
-        except Violation:
-            self.note(text, *steps)
-            raise
-        assert happened, f"never happened: {text}"
-        self.note(text, *steps)
-        self.world.run(for_s=PAUSE_S)
-
-    def apply(self, kind: str, *nodes: int, text: str, steps: tuple[int, ...] = (),
-              **options: Any) -> None:  # fmt: skip
-        self.world.apply(fault(kind, *nodes, **options))
-        self.note(text, *steps)
+    whose = "brokers"
 
     def write(self, value: str, broker: int, *steps: int, acks: int = -1) -> None:
         """A client writes to a broker that leads, or believes it does; it does not wait."""

@@ -58,6 +58,13 @@ def test_the_other_ladder_tells_how_a_vote_is_given_twice(capsys) -> None:
     assert len(out) == 2 + 7
 
 
+def test_the_other_ladder_is_replayed_with_real_controllers(capsys) -> None:
+    assert cli.main(["explore", "--consensus", "--rule", "vote-in-memory", "--replay"]) == 0
+    broken, kept = capsys.readouterr().out.split("kraft, in the controllers' code")
+    assert "one leader: epoch 2 has " in broken
+    assert kept.rstrip().endswith("every invariant holds")
+
+
 def test_a_rule_that_is_not_on_the_other_ladder_is_refused_with_those_that_are(capsys) -> None:
     assert cli.main(["explore", "--consensus", "--rule", "kip-101"]) == 1
     assert "choose no-epochs, any-log" in capsys.readouterr().err
