@@ -20,7 +20,7 @@ TIMEOUT_MS = 2_000
 def add_voter(cluster: Cluster, node_id: int, leader: int = -1) -> None:
     """Asks the active controller, or `leader`, to make a running controller a voter."""
     node = cluster.nodes.get(node_id)
-    itself = node.replica.itself if isinstance(node, Controller) else None
+    itself = node.replica.state.itself if isinstance(node, Controller) else None
     asked = _asked(cluster, leader)
     if itself is not None and asked is not None:
         _ask(cluster, asked, raft_messages.add_voter(None, itself, TIMEOUT_MS))

@@ -62,7 +62,8 @@ from engine.quorum.describe import describe
 from engine.quorum.election_state import NONE
 from engine.quorum.fetches import FetchWait
 from engine.quorum.raft_log import RaftLog
-from engine.quorum.replica import RAFT_REQUESTS, RaftCall, RaftTimer, Replica
+from engine.quorum.replica import RAFT_REQUESTS, RaftTimer, Replica
+from engine.quorum.requests import RaftCall
 from engine.quorum.roles import Role
 from engine.quorum.voter_changes import VOTER_REQUESTS, NewVoterCall, levels
 from engine.quotas.mutation_quotas import MutationQuota, MutationQuotas

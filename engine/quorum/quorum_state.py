@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.quorum import election_state
+from engine.quorum import election_state, formatting
 from engine.quorum.ballot import Ballot
 from engine.quorum.election_state import NONE, ElectionState
 from engine.quorum.roles import NOMINEES, Role
 from engine.quorum.voter_history import VoterHistory
-from engine.quorum.voters import ReplicaKey, VoterSet
+from engine.quorum.voters import ReplicaKey, Voter, VoterSet
 from engine.storage.disk import Disk
 from engine.wire import uuids
 
@@ -29,12 +29,20 @@ from engine.wire import uuids
 class QuorumState:
     """Replica `node_id`; `ballot` is there while it is a nominee.
 
-    `history` has the voters; `voters` are those that a quorum is configured with.
+    `history` has the voters; `voters` are those that a quorum is configured with.  In a quorum
+    whose voters may change, `address` is the replica's own.
     `has_fetched` tells whether a follower has had an answer from its leader.
     """
 
-    def __init__(self, node_id: int, voters: Sequence[int], disk: Disk) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        voters: Sequence[int],
+        disk: Disk,
+        address: tuple[str, int] | None = None,
+    ) -> None:
         self.node_id = node_id
+        self.address = address
         self.history = VoterHistory(VoterSet.of_ids(voters))
         self.directory = uuids.ZERO
         self.disk = disk
@@ -55,6 +63,13 @@ class QuorumState:
     @property
     def key(self) -> ReplicaKey:
         return ReplicaKey(self.node_id, self.directory)
+
+    @property
+    def itself(self) -> Voter | None:
+        """What the log should say of this replica as a voter; None if the voters are fixed."""
+        if self.address is None:
+            return None
+        return formatting.voter(self.node_id, self.directory, self.address)
 
     @property
     def is_voter(self) -> bool:

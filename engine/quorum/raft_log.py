@@ -145,6 +145,11 @@ class RaftLog:
         return max(self.log.latest_epoch, newest.epoch if newest else 0)
 
     @property
+    def last(self) -> tuple[int, int]:
+        """(epoch, offset) at which it ends: the later of two logs has the larger one."""
+        return self.last_epoch, self.end_offset
+
+    @property
     def is_flushed(self) -> bool:
         return self.flushed_to == self.end_offset
 

@@ -13,11 +13,7 @@ stand for election when it hears of no leader (KIP-853).
     RemoveRaftVoter     before that, if the voter of its id is another directory
 
 Each event changes something; then `poll` does what is due.  So the rules of a state are in one
-place: what ends it (`_advance`), and what it asks of which voter (`_ask`).
-
-One request to each other voter is under way.  A voter whose answer taught nothing is left alone
-for controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)  A change of state makes both
-void: they are of another time.
+place: what ends it (`_advance`), and what it asks of which voter (`Requests.ask`).
 
 Simplified: a follower's fetch timer runs out up to 50 ms late, drawn at random.  In one process
 a leader often answers two followers at one instant, and both would stand at one instant, each with
@@ -36,26 +32,25 @@ from typing import Any, Protocol
 from engine.events import Answered, AnyRequest, Outbox, Request
 from engine.metadata.records import encode_batch, encode_leader_change
 from engine.metadata.snapshot import SnapshotId
-from engine.metadata.snapshot_download import SnapshotDownload
 from engine.quorum import fetches, formatting, raft_messages, snapshot_fetches
+from engine.quorum.copying import Copying
 from engine.quorum.election_state import NONE
 from engine.quorum.fetches import Fetches
 from engine.quorum.quorum_state import QuorumState
 from engine.quorum.raft_log import EpochEnd, RaftLog
+from engine.quorum.requests import RaftCall, Requests
 from engine.quorum.roles import NOMINEES, Role
 from engine.quorum.voter_changes import NewVoterCall, VoterChanges
 from engine.quorum.voter_history import BEFORE_THE_LOG
 from engine.quorum.voter_progress import VoterProgress
-from engine.quorum.voters import Voter
 from engine.settings import Settings
 from engine.storage.disk import Disk
 from engine.wire import messages as m
 from engine.wire import uuids
 from engine.wire.codec import MalformedMessage
 from engine.wire.errors import CorruptBatch, Errors
-from engine.wire.structures import Message, RequestMessage
+from engine.wire.structures import Message
 
-MAX_WAIT_MS = 500
 NEVER = 1 << 62
 CHECK_QUORUM_FACTOR = 1.5
 APART_US = 50_000
@@ -72,14 +67,6 @@ RAFT_REQUESTS = (
     m.FetchRequest, m.VoteRequest, m.BeginQuorumEpochRequest, m.EndQuorumEpochRequest,
     m.FetchSnapshotRequest,
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class RaftCall:
-    """Token of a request to another voter."""
-
-    peer: int
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,46 +114,26 @@ class Replica:
         self.outbox = outbox
         self.ids = ids
         self.machine = machine
-        self.state = QuorumState(node_id, voters, disk)
-        self.address = address
+        self.state = QuorumState(node_id, voters, disk, address)
         self.controllers = tuple(controllers)
         self.log: RaftLog
         self.fetches: Fetches
         self.changes: VoterChanges
+        self.copying: Copying
+        self.requests: Requests
         self.progress: VoterProgress | None = None
         self.has_claimed = False
-        self.update_at = 0  # when a follower looks whether the log has its address
         self.deadline = 0  # the end of the present state, if nothing comes in between
-        self.begin_at = 0
-        self.calls: dict[int, RaftCall] = {}
-        self.last_number = 0
-        self.resting: dict[int, int] = {}  # voter -> when it may be asked again
-        self.download: SnapshotDownload | None = None
-        self.successors: list[int] = []
-        self.unaware: set[int] = set()  # of a resigned leader: who has not heard of it
 
     @property
     def is_alone(self) -> bool:
         """The only voter there will ever be."""
-        return self.address is None and self.state.voters == (self.node_id,)
-
-    @property
-    def others(self) -> list[int]:
-        """The other voters, and all other controllers that could know who leads."""
-        known = dict.fromkeys((*self.state.voters, *self.controllers))
-        return [each for each in known if each != self.node_id]
-
-    @property
-    def itself(self) -> Voter | None:
-        """What the log should say of it as a voter; None if the voters are fixed."""
-        if self.address is None:
-            return None
-        return formatting.voter(self.node_id, self.state.directory, self.address)
+        return self.state.address is None and self.state.voters == (self.node_id,)
 
     @property
     def last(self) -> tuple[int, int]:
         """(epoch, offset) at which the log ends: the later of two logs has the larger one."""
-        return self.log.last_epoch, self.log.end_offset
+        return self.log.last
 
     # -- what happens to it
 
@@ -176,10 +143,15 @@ class Replica:
         self.log = RaftLog(self.disk, self.settings, outbox, now, state.history)
         self.fetches = Fetches(state, self.log, outbox)
         self.changes = VoterChanges(state, self.log, outbox, self.cluster_id, self.settings)
-        if self.address is not None:
+        if state.address is not None:
             state.directory = formatting.directory_of(
                 self.disk, self.cluster_id, self.node_id, self.ids
             )
+        self.copying = Copying(state, self.log, outbox, self.cluster_id, self.settings)
+        self.requests = Requests(
+            state, self.log, self.copying, outbox, self.cluster_id, self.settings, self.ids,
+            self.controllers,
+        )  # fmt: skip
         state.begin(self.log.last_epoch)
         if self.is_alone:
             self.state.to_candidate()
@@ -188,7 +160,7 @@ class Replica:
         self.log.flush()
         if state.is_voter and len(state.voters) == 1:
             state.to_prospective()
-        self.update_at = now + self._fetch_timeout_us
+        self.requests.update_at = now + self._fetch_timeout_us
         following = state.role is Role.FOLLOWER
         self.deadline = now + (self._fetch_timeout_us if following else self._election_timeout_us())
         if self.log.high_watermark:
@@ -234,27 +206,26 @@ class Replica:
 
     def answered(self, now: int, call: RaftCall, body: Answered) -> None:
         """Another voter has answered; None if it was lost."""
-        if self.calls.get(call.peer) != call:
+        if not self.requests.take(call):
             return
-        del self.calls[call.peer]
         if isinstance(body, m.AddRaftVoterResponse | m.RemoveRaftVoterResponse):
             if body.error_code in IN_TIME:
                 self._hears_the_leader(now)
             else:
-                self._rest(now, call.peer)
+                self.requests.rest(now, call.peer)
             self.poll(now)
             return
         found = raft_messages.answered_partition(body)
         if found is None:
-            self._rest(now, call.peer)
+            self.requests.rest(now, call.peer)
         else:
             error, epoch, leader, part = found
-            if error == Errors.SNAPSHOT_NOT_FOUND and self.download is not None:
-                self.download = None  # the leader has a newer one by now
+            if error == Errors.SNAPSHOT_NOT_FOUND and self.copying.download is not None:
+                self.copying.download = None  # the leader has a newer one by now
                 self._hears_the_leader(now)
             if not self._heard_of(now, epoch, leader):
                 if error != Errors.NONE or epoch < self.state.epoch:
-                    self._rest(now, call.peer)
+                    self.requests.rest(now, call.peer)
                 else:
                     self._learn(now, call.peer, body, part)
         self.poll(now)
@@ -279,8 +250,8 @@ class Replica:
     def resign(self, now: int, why: str) -> None:
         """A leader gives up; the others hear of it, the one with the longest log first."""
         assert self.progress is not None, "only a leader resigns"
-        self.successors = self.progress.successors()
-        self.unaware = set(self.successors)
+        self.requests.successors = self.progress.successors()
+        self.requests.unaware = set(self.requests.successors)
         self.state.to_resigned()
         self._changed(now, self._election_timeout_us(), why)
 
@@ -325,7 +296,7 @@ class Replica:
         granted = self.state.grants(candidate, self._reaches(last), part.pre_vote, directory)
         if granted and not part.pre_vote and self.state.voted == NONE:
             self.state.vote_for(candidate, directory)
-            self.calls.clear()
+            self.requests.calls.clear()
             self.deadline = now + self._election_timeout_us()
             self._trace("_vote", "voted", "its log ends where ours does, or later",
                         epoch=self.state.epoch, candidate=candidate)  # fmt: skip
@@ -400,7 +371,7 @@ class Replica:
         if isinstance(body, m.VoteResponse) and self.state.ballot is not None:
             self.state.ballot.record(peer, part.vote_granted)
         elif isinstance(body, m.EndQuorumEpochResponse):
-            self.unaware.discard(peer)
+            self.requests.unaware.discard(peer)
         elif isinstance(body, m.UpdateRaftVoterResponse):
             self._hears_the_leader(now)
         elif isinstance(body, m.FetchResponse) and peer == self.state.leader:
@@ -410,35 +381,20 @@ class Replica:
 
     def _copy(self, now: int, part: Any) -> None:
         """The leader's answer to a fetch."""
-        parted, needed = part.diverging_epoch, part.snapshot_id
-        if needed is not None:
-            self.download = SnapshotDownload(SnapshotId(needed.end_offset, needed.epoch))
-        elif parted is not None:
-            before = self.log.end_offset
-            self.log.truncate(parted.epoch, parted.end_offset)
-            self._trace("_copy", "truncated", "the leader's log says something else",
-                        before=before, to=self.log.end_offset)  # fmt: skip
-        else:
-            self.log.append_fetched(part.records or b"", self.state.epoch)
+        if self.copying.take(part):
             self._commit(now, part.high_watermark)
         self._hears_the_leader(now)
 
     def _copy_piece(self, now: int, piece: Any) -> None:
         """The leader's answer to FetchSnapshot."""
-        download = self.download
-        assert download is not None, "an answer is to what was asked"
+        leader, download = self.state.leader, self.copying.download
         try:
-            if download.take(piece):
-                self.download = None
-                download.records()
-                self.log.restart_at(now, download.id, bytes(download.data))
-                self._trace("_copy_piece", "snapshot-loaded", "the leader's log begins behind ours",
-                            snapshot=str(download.id), bytes=len(download.data))  # fmt: skip
+            if self.copying.take_piece(now, piece):
                 self.machine.committed(now)
         except (CorruptBatch, MalformedMessage) as error:
-            self.download = None
-            self.resting[self.state.leader] = now + self._fetch_timeout_us // 4
-            why = f"{error}; another controller may have a good one: stop {self.state.leader}"
+            self.requests.rest(now, leader, self._fetch_timeout_us // 4)
+            why = f"{error}; another controller may have a good one: stop {leader}"
+            assert download is not None, "a piece was asked for"
             self._trace("_copy_piece", "snapshot-refused", why, snapshot=str(download.id))
         else:
             self._hears_the_leader(now)
@@ -476,7 +432,7 @@ class Replica:
         self.changes.expire(now)
         while self._advance(now):
             pass
-        self._ask(now)
+        self.requests.ask(now, self.deadline, self.progress)
         self._set_timer(now)
 
     def _advance(self, now: int) -> bool:
@@ -523,7 +479,7 @@ class Replica:
         why = f"{names} voted for it" if granted_by else "the only voter won"
         self._changed(now, 0, why)
         self.progress = VoterProgress(state.key, state.history.voters, start, now)
-        self.begin_at = now
+        self.requests.begin_at = now
         opening = encode_leader_change(
             self.node_id, state.voters, granted_by or state.voters, state.epoch, start,
             now // 1000, self._voters_to_write(),
@@ -535,7 +491,7 @@ class Replica:
 
     def _voters_to_write(self) -> list[m.KRaftVersionRecord | m.VotersRecord]:
         """A new leader's: the first voters are not in the log yet, or its address is another."""
-        history, itself = self.state.history, self.itself
+        history, itself = self.state.history, self.state.itself
         if not self.state.may_change or itself is None:
             return []
         if history.offset != BEFORE_THE_LOG and history.voters.find(self.node_id) == itself:
@@ -546,9 +502,8 @@ class Replica:
     def _changed(self, now: int, wait_us: int, why: str) -> None:
         """The state is another one: for so long, if nothing comes in between."""
         self.deadline = now + wait_us
-        self.calls.clear()
-        self.resting.clear()
-        self.download = None
+        self.requests.forget()
+        self.copying.download = None
         self.has_claimed = False
         if self.progress is not None:
             self.progress = None
@@ -558,7 +513,7 @@ class Replica:
         if self.state.is_leader:
             self._trace("_lead", "controller", why, leader=self.node_id, epoch=self.state.epoch)
         elif not self.is_alone:
-            self.update_at = now + self._fetch_timeout_us
+            self.requests.update_at = now + self._fetch_timeout_us
             self._trace("_changed", str(self.state.role), why, epoch=self.state.epoch)
 
     def _ends_at(self) -> int:
@@ -568,121 +523,16 @@ class Replica:
             return self.progress.heard_at + patience_us if needs_others else NEVER
         return self.deadline
 
-    # -- what it asks
-
-    def _ask(self, now: int) -> None:
-        state = self.state
-        match state.role:
-            case Role.UNATTACHED if not self.calls:
-                self._fetch_from_any(now)
-            case Role.PROSPECTIVE | Role.CANDIDATE:
-                self._ask_for_votes(now)
-            case Role.FOLLOWER if self.log.is_flushed and not self.calls:
-                lost = not state.is_voter and now >= self.deadline
-                if not lost and self._may_ask(now, state.leader):
-                    self._ask_the_leader(now)
-                else:
-                    self._fetch_from_any(now)
-            case Role.LEADER if self.progress is not None and now >= self.begin_at:
-                silent_us = self._fetch_timeout_us // 2
-                self.begin_at = now + silent_us
-                for peer in self.progress.unaware(now, silent_us):
-                    if self._may_ask(now, peer):
-                        self._send(peer, raft_messages.begin_epoch(
-                            self.cluster_id, state.history.voters.key_of(peer), state.epoch,
-                            self.node_id,
-                        ))  # fmt: skip
-            case Role.RESIGNED:
-                for peer in self.others:
-                    if peer in self.unaware and self._may_ask(now, peer):
-                        successors = map(state.history.voters.key_of, self.successors)
-                        self._send(peer, raft_messages.end_epoch(
-                            self.cluster_id, state.epoch, self.node_id, list(successors)
-                        ))  # fmt: skip
-
-    def _ask_for_votes(self, now: int) -> None:
-        ballot, state = self.state.ballot, self.state
-        if ballot is None or ballot.is_lost:
-            return
-        pre_vote = state.role is Role.PROSPECTIVE
-        if not pre_vote and not self.log.is_flushed:
-            return  # what it asks votes for must outlive a power loss
-        for peer in ballot.unheard:
-            if self._may_ask(now, peer):
-                voter = state.history.voters.key_of(peer)
-                self._send(peer, raft_messages.vote(
-                    self.cluster_id, voter, state.epoch, state.key, self.last, pre_vote
-                ))  # fmt: skip
-
-    def _fetch_from_any(self, now: int) -> None:
-        """Someone will know who leads."""
-        ready = [peer for peer in self.others if self._may_ask(now, peer)]
-        if ready:
-            self._fetch(self.ids.choice(ready))
-
-    def _ask_the_leader(self, now: int) -> None:
-        """To say of this voter what the log should, if need be; else for what comes next."""
-        state, itself = self.state, self.itself
-        voters = state.history.voters
-        if itself is None or now < self.update_at or not state.may_change:
-            self._fetch(state.leader)
-            return
-        self.update_at = now + self._fetch_timeout_us
-        known = voters.find(self.node_id)
-        if state.is_voter and known != itself:
-            body = raft_messages.update_voter(self.cluster_id, state.epoch, itself)
-            self._send(state.leader, body)
-        elif state.is_voter or not self.settings["controller.quorum.auto.join.enable"]:
-            self._fetch(state.leader)
-        elif known is not None:
-            self._send(state.leader, m.RemoveRaftVoterRequest(self.cluster_id, *known.key))
-        else:
-            timeout_ms: int = self.settings["controller.quorum.request.timeout.ms"]
-            self._send(state.leader, raft_messages.add_voter(
-                self.cluster_id, itself, timeout_ms, when_committed=False
-            ))  # fmt: skip
-
-    def _fetch(self, peer: int) -> None:
-        if self.download is not None and peer == self.state.leader:
-            max_bytes: int = self.settings["controller.quorum.fetch.snapshot.max.bytes"]
-            self._send(peer, self.download.request(
-                self.cluster_id, self.node_id, self.state.epoch, max_bytes, self.state.directory
-            ))  # fmt: skip
-            return
-        body = raft_messages.fetch(
-            self.cluster_id,
-            self.state.key,
-            self.state.epoch,
-            self.last,
-            self.log.high_watermark,
-            MAX_WAIT_MS,
-            self.settings["controller.quorum.fetch.max.bytes"],
-        )
-        self._send(peer, body)
-
-    def _send(self, peer: int, body: RequestMessage[Message]) -> None:
-        self.last_number += 1
-        call = self.calls[peer] = RaftCall(peer, self.last_number)
-        timeout_us: int = self.settings["controller.quorum.request.timeout.ms"] * 1000
-        self.outbox.send(peer, call, body, timeout_us, connection="raft")
-
-    def _may_ask(self, now: int, peer: int) -> bool:
-        return peer not in self.calls and self.resting.get(peer, now) <= now
-
-    def _rest(self, now: int, peer: int) -> None:
-        backoff_ms: int = self.settings["controller.quorum.retry.backoff.ms"]
-        self.resting[peer] = now + max(1, backoff_ms) * 1000
-
     # -- times
 
     def _set_timer(self, now: int) -> None:
         times = [self._ends_at()]
         if self.progress is not None:
-            times.append(self.begin_at)
+            times.append(self.requests.begin_at)
             if self.changes.pending is not None:
                 times.append(self.changes.pending.until)
         else:
-            times += self.resting.values()
+            times += self.requests.resting.values()
         if due := [at for at in times if now < at < NEVER]:
             self.outbox.set_timer(RaftTimer(), min(due))
 

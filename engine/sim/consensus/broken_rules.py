@@ -15,7 +15,8 @@ from engine.events import Answered
 from engine.quorum import raft_messages
 from engine.quorum.election_state import ElectionState
 from engine.quorum.quorum_state import QuorumState
-from engine.quorum.replica import RaftCall, Replica
+from engine.quorum.replica import Replica
+from engine.quorum.requests import RaftCall
 from engine.sim.campaign.mutant import Mutant, Original, Patch
 from engine.sim.campaign.mutants import MUTANTS
 from engine.sim.invariants.invariants import Invariants, Violation
@@ -35,15 +36,13 @@ def _hears_of_no_epoch(
     original: Original, self: Replica, now: int, call: RaftCall, body: Answered
 ) -> None:
     """A follower copies what any leader answers, and a leader learns of no later epoch."""
-    if self.calls.get(call.peer) != call:
-        return
     if self.progress is not None:
-        del self.calls[call.peer]
+        self.requests.take(call)
         return
     answered = raft_messages.answered_partition(body)
     if isinstance(body, m.FetchResponse) and answered is not None and answered[0] == Errors.NONE:
-        del self.calls[call.peer]
-        self._copy(now, answered[3])
+        if self.requests.take(call):
+            self._copy(now, answered[3])
         if self.log.is_flushed:
             self.poll(now)
     else:

@@ -15,7 +15,7 @@ TIMEOUT_MS, TRIES, PAUSE_S = 2_000, 20, 0.5
 
 def addition(replica: Replica) -> m.AddRaftVoterRequest:
     """For a controller that runs: its directory and its address."""
-    itself = replica.itself
+    itself = replica.state.itself
     if itself is None:
         raise ValueError("The voters of this world are fixed: make it with voters=3, or so many.")
     return raft_messages.add_voter(None, itself, TIMEOUT_MS)

@@ -6,7 +6,8 @@ from random import Random
 
 from engine.events import Outbox, Request, Send
 from engine.quorum import raft_messages
-from engine.quorum.replica import RaftCall, Replica
+from engine.quorum.replica import Replica
+from engine.quorum.requests import RaftCall
 from engine.quorum.voters import ReplicaKey
 from engine.settings import Settings
 from engine.storage.memory_disk import MemoryDisk

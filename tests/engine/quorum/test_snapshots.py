@@ -433,12 +433,12 @@ def test_the_snapshot_that_was_being_copied_is_gone_by_then() -> None:
     made.kill(node_id)
     add_topics(made, 40)
     made.start(node_id)
-    assert made.run(until=lambda w: w.cluster.nodes[node_id].replica.download, for_s=5)
+    assert made.run(until=lambda w: w.cluster.nodes[node_id].replica.copying.download, for_s=5)
     replica = made.cluster.nodes[node_id].replica
-    former, snapshots = replica.download.id, active(made).log.snapshots
+    former, snapshots = replica.copying.download.id, active(made).log.snapshots
     snapshots.ids.remove(former)
     add_topics(made, 4)  # the leader writes the next one
-    assert made.run(until=lambda w: replica.download is None, for_s=5)
+    assert made.run(until=lambda w: replica.copying.download is None, for_s=5)
     assert former not in made.cluster.nodes[node_id].log.snapshots.ids
     made.run(for_s=5)
     assert same(made.cluster.nodes[node_id].image, active(made).image)
@@ -456,7 +456,7 @@ def test_a_process_ends_between_two_pieces(whose: str) -> None:
     cluster = made.cluster
 
     def some(_: World) -> bool:
-        download = cluster.nodes[node_id].replica.download
+        download = cluster.nodes[node_id].replica.copying.download
         return download is not None and len(download.data) > 1000
 
     assert made.run(until=some, for_s=5)

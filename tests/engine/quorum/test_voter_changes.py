@@ -440,7 +440,7 @@ def leading(of: World) -> int | None:
 def test_a_voter_with_another_address_says_so() -> None:
     made = quick(3)
     changed = standby(made)
-    replica(made, changed).address = ("127.0.0.1", 7777)
+    replica(made, changed).state.address = ("127.0.0.1", 7777)
     made.run(for_s=4)
     found = replica(made, active(made)).state.history.voters.find(changed)
     assert found is not None
