@@ -14,7 +14,9 @@
     snapshot_fetches.py  the leader's side of FetchSnapshot
     raft_messages.py     the requests and answers, for the one partition that they are about
     voter_changes.py     the leader's side of AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter
-    replica.py           a voter: answers, asks, and acts when a time has come
+    requests.py          what a voter asks of the others, by its state
+    copying.py           what it does with the answers to Fetch and FetchSnapshot
+    replica.py           a voter: answers the others, and acts when a time has come
     describe.py          DescribeQuorum
 
 A voter is part of a controller, which is the machine on top: it applies what is committed, and

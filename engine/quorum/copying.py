@@ -1,7 +1,7 @@
 """A replica's copy of its leader's log, by Fetch and FetchSnapshot (KIP-595, KIP-630).
 
     the answer to a fetch has    it
-    records                      appends them, and learns the high watermark
+    records                      appends them; the answer's high watermark counts
     a diverging epoch            cuts its log where the two part
     a snapshot's id              asks for that snapshot, piece by piece, and begins its log there
 
@@ -20,8 +20,6 @@ from engine.quorum.quorum_state import QuorumState
 from engine.quorum.raft_log import RaftLog
 from engine.settings import Settings
 from engine.wire import messages as m
-from engine.wire.codec import MalformedMessage
-from engine.wire.errors import CorruptBatch
 from engine.wire.structures import Message, RequestMessage
 
 MAX_WAIT_MS = 500
@@ -79,18 +77,14 @@ class Copying:
     def take_piece(self, now: int, piece: Any) -> bool:
         """The answer to FetchSnapshot; True if the log begins at that snapshot from here on.
 
-        CorruptBatch or MalformedMessage if the snapshot is damaged: it is thrown away.
+        CorruptBatch or MalformedMessage if the snapshot is damaged.
         """
         download = self.download
         assert download is not None, "an answer is to what was asked"
-        try:
-            if not download.take(piece):
-                return False
-            download.records()
-        except (CorruptBatch, MalformedMessage):
-            self.download = None
-            raise
+        if not download.take(piece):
+            return False
         self.download = None
+        download.records()
         self.log.restart_at(now, download.id, bytes(download.data))
         self.outbox.trace(f"{_HERE}.take_piece", "snapshot-loaded", "",
                           "the leader's log begins behind ours",

@@ -12,8 +12,8 @@ stand for election when it hears of no leader (KIP-853).
     AddRaftVoter        an observer wants to be one (controller.quorum.auto.join.enable, KIP-853);
     RemoveRaftVoter     before that, if the voter of its id is another directory
 
-Each event changes something; then `poll` does what is due.  So the rules of a state are in one
-place: what ends it (`_advance`), and what it asks of which voter (`Requests.ask`).
+Each event changes something; then `poll` does what is due.  So the rules of a state are in two
+places: what ends it is in `_advance`, and what it asks of which voter in `Requests.ask`.
 
 Simplified: a follower's fetch timer runs out up to 50 ms late, drawn at random.  In one process
 a leader often answers two followers at one instant, and both would stand at one instant, each with
@@ -296,7 +296,7 @@ class Replica:
         granted = self.state.grants(candidate, self._reaches(last), part.pre_vote, directory)
         if granted and not part.pre_vote and self.state.voted == NONE:
             self.state.vote_for(candidate, directory)
-            self.requests.calls.clear()
+            self.requests.forget_calls()
             self.deadline = now + self._election_timeout_us()
             self._trace("_vote", "voted", "its log ends where ours does, or later",
                         epoch=self.state.epoch, candidate=candidate)  # fmt: skip
@@ -392,6 +392,7 @@ class Replica:
             if self.copying.take_piece(now, piece):
                 self.machine.committed(now)
         except (CorruptBatch, MalformedMessage) as error:
+            self.copying.download = None
             self.requests.rest(now, leader, self._fetch_timeout_us // 4)
             why = f"{error}; another controller may have a good one: stop {leader}"
             assert download is not None, "a piece was asked for"

@@ -2,14 +2,16 @@
 
     unattached               Fetch, of any: one will know who leads
     prospective, candidate   Vote, of all voters that have not answered
-    follower                 Fetch or FetchSnapshot, of the leader; or first what the log should
-                             say of it: UpdateRaftVoter, AddRaftVoter, RemoveRaftVoter
+    follower                 Fetch or FetchSnapshot, of the leader, or of any while that is silent;
+                             first what corrects the log's words on it: UpdateRaftVoter,
+                             AddRaftVoter, RemoveRaftVoter
     leader                   BeginQuorumEpoch, of voters that do not fetch
     resigned                 EndQuorumEpoch, of all that have not heard of it
 
-One request to each other controller is under way.  One whose answer taught nothing is left alone
-for controller.quorum.retry.backoff.ms.  (Kafka asks again at once.)  A change of state makes both
-void: they are of another time.
+One request to each other controller is under way, and one in all while it fetches.  A controller
+whose answer taught nothing is left alone for controller.quorum.retry.backoff.ms.  (Kafka asks again
+at once if the answer had a leader or an epoch in it.)  A change of state makes both void: they are
+of another time.
 
 Source: KafkaRaftClient of Kafka 4.3.1; KIP-595, KIP-853.
 """
@@ -42,7 +44,7 @@ class RaftCall:
 
 
 class Requests:
-    """`controllers` are asked who leads besides the voters; `ids` chooses which."""
+    """`controllers` are asked, as the voters are, who leads; `ids` picks one."""
 
     def __init__(
         self,
@@ -86,9 +88,14 @@ class Requests:
         del self.calls[call.peer]
         return True
 
-    def rest(self, now: int, peer: int, for_us: int = 0) -> None:
-        backoff_ms: int = self.settings["controller.quorum.retry.backoff.ms"]
-        self.resting[peer] = now + (for_us or max(1, backoff_ms) * 1000)
+    def rest(self, now: int, peer: int, for_us: int | None = None) -> None:
+        """Leaves it alone, by default for controller.quorum.retry.backoff.ms."""
+        backoff_ms: int = max(1, self.settings["controller.quorum.retry.backoff.ms"])
+        self.resting[peer] = now + (backoff_ms * 1000 if for_us is None else for_us)
+
+    def forget_calls(self) -> None:
+        """What is under way was asked before this voter gave its vote."""
+        self.calls.clear()
 
     def forget(self) -> None:
         """The state is another one."""
@@ -184,7 +191,7 @@ class Requests:
         return peer not in self.calls and self.resting.get(peer, now) <= now
 
     def _send(self, now: int, peer: int, body: RequestMessage[Message]) -> None:
-        """Unless it has not answered yet, or is left alone."""
+        """Does nothing while `peer` owes an answer or is left alone."""
         if not self._may_ask(now, peer):
             return
         self.last_number += 1

@@ -5,12 +5,13 @@
     kept = follow(broken)                 the same tape, with the rules of KRaft
 
 The model is freer than a quorum: its voters stand for election at any time, and hear of nothing
-unless they take a step.  Controllers ask for a pre-vote first, which none that hears of its leader
-grants; and a leader asks those that do not fetch.  So each scene (replay_scenes.py) goes a way that
-is open to real controllers, and says where it differs; the cause is the model's.
+unless they take a step.  Controllers first ask for a pre-vote, and no voter that hears from its
+leader grants one; a leader also contacts voters that do not fetch.  So each scene
+(replay_scenes.py) goes a way that is open to real controllers, and says where it differs; the cause
+is the model's.
 
-Which line of the controllers is broken says broken_rules.py.  It is broken while the scene plays:
-to go back into a scene, go into `BROKEN_RULES[rule].mutant.in_force()` first.
+broken_rules.py says which lines of the controllers are broken, while the scene plays: to go back
+into a scene, enter `BROKEN_RULES[rule].mutant.in_force()` first.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def replay(rule: str, seed: int = 4, found: Exploration | None = None) -> Quorum
         raise ValueError(f"{rule!r} has no counter-example: choose from {', '.join(SCENES)}.")
     scene, broken = SCENES[rule], BROKEN_RULES[rule]
     world = World(seed, controllers=3, **scene.options)
-    world.run(until=_is_at_rest, for_s=PATIENCE_S)
+    assert world.run(until=_is_at_rest, for_s=PATIENCE_S), "the controllers never agree"
     story = (found or explore(rule)).counter_example
     stage = QuorumStage(rule, world, world.events, story, otherwise=scene.otherwise)
     stage.trio = _leader_first(world)
@@ -49,7 +50,7 @@ def follow(broken: QuorumStage) -> QuorumStage:
     A copy of its world goes back to where the scene begins, and does each action again at its
     moment; then every fault is undone, and time passes.
     """
-    tape = [done for done in broken.world.tape if done.event > broken.begins]
+    tape = broken.tape
     ended_us = broken.world.now_us
     world = broken.world.fork()
     world.goto(event=broken.begins)

@@ -40,17 +40,17 @@ class QuorumStage(Stage):
             if each != one:
                 self.part(one, each)
 
-    def join(self, a: int, b: int, *steps: int) -> None:
-        self.apply("heal", a, b, text=f"{a} and {b} reach each other again", steps=steps)
+    def join(self, a: int, b: int) -> None:
+        self.apply("heal", a, b, text=f"{a} and {b} reach each other again")
 
-    def die(self, node: int, *steps: int) -> None:
-        self.apply("kill", node, text=f"{node} dies", steps=steps)
+    def die(self, node: int) -> None:
+        self.apply("kill", node, text=f"{node} dies")
 
     def start(self, node: int, *steps: int) -> None:
         self.apply("start", node, text=f"{node} is back", steps=steps)
 
     def write(self, topic: str, leader: int, *steps: int, partitions: int = 1) -> None:
-        """A client asks for a topic; `leader` appends its records, and does not wait."""
+        """A client asks for a topic and does not wait; `leader` appends its records."""
         end, request = end_of(self.world, leader), m.CreateTopicsRequest
         asked = request.CreatableTopic(topic, partitions, 3)
         self.world.post(request([asked], timeout_ms=8_000), 101)
@@ -75,8 +75,9 @@ class QuorumStage(Stage):
             self.world.run(until=lambda w: leader(w) != NONE, for_s=PATIENCE_S)
         finally:
             found = leader(self.world)
-            assert found != NONE, f"none of {among} is elected"
-            self.note(f"{found} leads epoch {self.replica(found).state.epoch}", *steps)
+            if found != NONE:
+                self.note(f"{found} leads epoch {self.replica(found).state.epoch}", *steps)
+        assert found != NONE, f"none of {among} is elected"
         return found
 
 
@@ -128,14 +129,14 @@ def a_log_without_the_record(stage: QuorumStage) -> None:
     stage.committed(one, 7)
     stage.die(one)
     stage.die(two)
-    stage.at(lambda w: is_nominee(w, three), f"{three} hears of no leader", 3)
+    stage.at(lambda w: is_nominee(w, three), f"{three} hears of no leader")
     stage.join(two, three)
     stage.start(two)
-    stage.elected((two, three), 8, 9)
+    stage.elected((two, three), 3, 8, 9)
 
 
 def the_longer_log(stage: QuorumStage) -> None:
-    """longest-log: many records of epoch 1, which no other voter has, beat the one of epoch 2."""
+    """longest-log: many records of epoch 1, which no other voter has, beat those of epoch 2."""
     one, two, three = stage.trio
     stage.note(f"{one} leads epoch 1", 1, 2, 5)
     stage.alone(one)
@@ -148,8 +149,8 @@ def the_longer_log(stage: QuorumStage) -> None:
     stage.committed(later, 12)
     stage.die(later)
     stage.join(one, voter)
-    stage.start(one, 8)
-    stage.elected((one, voter), 9, 13, 14)
+    stage.start(one)
+    stage.elected((one, voter), 8, 9, 13, 14)
 
 
 def a_vote_forgotten(stage: QuorumStage) -> None:
@@ -172,7 +173,7 @@ def a_vote_forgotten(stage: QuorumStage) -> None:
     other = two + three - first
     stage.apply("cut_one_way", first, one, text=f"nothing from {first} reaches {one}")
     stage.die(one)
-    stage.join(one, other)
+    stage.apply("heal", one, other, text=f"the link from {one} to {other} is fast again")
     stage.start(one, 5)
     stage.at(lambda w: replica(w, first).state.is_leader, f"{first} leads epoch 2", 4)
     stage.at(lambda w: replica(w, one).state.voted == other, f"{one} votes for {other}", 6)
@@ -195,8 +196,8 @@ def an_older_record_counted(stage: QuorumStage) -> None:
     stage.apply("cut_one_way", one, voter, text=f"nothing from {one} reaches {voter}")
     stage.until(lambda w: high_watermark(w, one) >= size, f"{one} commits A", 16)
     stage.die(one)
-    stage.join(later, voter, 13)
-    stage.elected((later, voter), 14, 17, 18)
+    stage.join(later, voter)
+    stage.elected((later, voter), 13, 14, 17, 18)
 
 
 def two_voters_removed(stage: QuorumStage) -> None:
@@ -207,7 +208,7 @@ def two_voters_removed(stage: QuorumStage) -> None:
     for each, asked in ((two, 101), (three, 102)):
         key = stage.replica(one).state.history.voters.key_of(each)
         stage.world.post(m.RemoveRaftVoterRequest(None, *key), asked)
-        stage.note(f"an operator removes voter {each}")
+        stage.note(f"an operator asks to remove voter {each}")
     stage.until(
         lambda w: replica(w, one).state.voters == (one,), f"{one} is the only voter left", 10
     )
@@ -232,7 +233,7 @@ SCENES = {
         an_answer_of_an_earlier_epoch,
         "The leader of epoch 2 dies at the moment of its election, so that the voter finds only "
         "the one of epoch 1. It comes back, and is elected without A. With this rule a leader does "
-        "not hear of a later epoch, either.",
+        "not hear of a later epoch in the answers to its own requests, either.",
     ),
     "any-log": Scene(
         a_log_without_the_record,
@@ -241,18 +242,20 @@ SCENES = {
     ),
     "longest-log": Scene(
         the_longer_log,
-        "A is a topic of 50 partitions: its records make a longer log than those of B.",
+        "A is a topic of 50 partitions: its records make a longer log than those of B. Each leader "
+        "dies, so that the next can be elected; steps 8 and 9 come after 12.",
     ),
     "vote-in-memory": Scene(
         a_vote_forgotten,
-        "The voter is the leader of epoch 1. Its links are slow, so that both candidates have its "
-        "pre-vote before one of them has its vote.",
+        "The voter is the leader of epoch 1, so they stand in epoch 2. Its links are slow: both "
+        "candidates have its pre-vote before one of them has its vote. Step 5 comes before 4.",
     ),
     "old-epoch-by-counting": Scene(
         an_older_record_counted,
         "B2 is the record with which a leader opens its epoch; step 12 comes with step 6. A fetch "
         "brings one batch (controller.quorum.fetch.max.bytes=1), so A comes without the record "
-        "that opens epoch 3.",
+        "that opens epoch 3. The leader that has counted A dies, so that another is elected; steps "
+        "13 and 14 come after that.",
         options={"settings": {"controller.quorum.fetch.max.bytes": 1}},
     ),
     "two-voters-at-once": Scene(

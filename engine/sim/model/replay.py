@@ -60,7 +60,7 @@ def follow(broken: Replay, rule: str | None = None) -> Replay:
     A copy of its world goes back to where the scene begins, changes the rule, and does each
     action again at its moment; then every fault is undone, and time passes.
     """
-    tape = [done for done in broken.world.tape if done.event > broken.begins]
+    tape = broken.tape
     ended_us = broken.world.now_us
     world = broken.world.fork()
     world.goto(event=broken.begins)

@@ -2,7 +2,7 @@
 
 A move is a fault, a request, or a wait for a condition; it says which steps of the model's story it
 stands for.  The moves are real ones: an operator's request, a client's record, a fault of
-engine/sim/world/faults.py.  After each wait a little time passes, more than a message takes: so the
+engine/sim/world/faults.py.  After `until` a little time passes, more than a message takes: so the
 same tape, action for action at its moment, makes sense under another rule.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from engine.sim.invariants.invariants import Violation
 from engine.sim.world.faults import fault
+from engine.sim.world.tape import Done
 from engine.sim.world.world import World
 
 PATIENCE_S = 10.0
@@ -53,6 +54,11 @@ class Stage:
     otherwise: str = ""
     whose: ClassVar[str] = "nodes"
 
+    @property
+    def tape(self) -> list[Done]:
+        """What was done since the scene began."""
+        return [done for done in self.world.tape if done.event > self.begins]
+
     def __str__(self) -> str:
         lines = [f"{self.rule}, in the {self.whose}' code"]
         for move in self.moves:
@@ -84,7 +90,8 @@ class Stage:
         try:
             happened = self.world.run(until=condition, for_s=PATIENCE_S)
         except Violation:
-            self.note(text, *steps)
+            if condition(self.world):
+                self.note(text, *steps)
             raise
         assert happened, f"never happened: {text}"
         self.note(text, *steps)
