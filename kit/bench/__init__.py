@@ -22,7 +22,7 @@ PARTS = (
     "simulator",
     "explorer",
 )
-ON_REQUEST = ("grading", "wide", "failover")
+ON_REQUEST = ("grading", "wide", "failover", "restart")
 """Parts that take many minutes: they run only where they are named."""
 _SHOWN = ("name", "unit", "ours", "theirs", "ratio", "budget")
 _COLUMNS = ("what", "unit", "engine", "beside it", "ratio", "budget", "holds")
