@@ -2,6 +2,7 @@
 
 consensus.ladder(RUNGS)                        each rule, and whether it holds
 consensus.counter_example("vote-in-memory")    the shortest way to break it, a row a step
+consensus.replayed("vote-in-memory")           the same in the engine's controllers, a row a move
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from engine.sim.consensus import replay
 from engine.sim.consensus.ladder import RUNGS, Exploration, explore
 from kit.tables import Table
 
@@ -62,3 +64,26 @@ def counter_example(rule: str) -> Table | str:
 def _row(voter: Mapping[str, Any]) -> str:
     mark = {"leader": "★", "candidate": "?"}.get(voter["role"], "")
     return " ".join([f"{voter['epoch']}{mark}:", *voter["log"]]).rstrip(":") or "0"
+
+
+def replayed(rule: str) -> Table | str:
+    """A counter-example in the controllers' code, and what its tape does with KRaft's rules."""
+    found = search(rule)
+    if found.holds:
+        return f"{rule} holds: there is nothing to replay."
+    broken = replay.replay(rule, found=found)
+    kept = replay.follow(broken)
+    rows = [(str(move.event), move.text, ", ".join(map(str, move.steps))) for move in broken.moves]
+    again = f"The same {len(broken.tape)} actions with the rules of KRaft"
+    last = (
+        f"Broken: the invariant {_quoted(broken.violation)}. {again}: "
+        f"{kept.violation or 'every invariant holds'}. {broken.otherwise} Another controller may "
+        "play a part: the last column says which step a move is."
+    )
+    columns = ("event", "what happens", "steps above")
+    return Table(f"{rule}, in the engine's controllers", columns, rows, last)
+
+
+def _quoted(violation: str) -> str:
+    name, _, what = violation.partition(": ")
+    return f"“{name}”: {what}"

@@ -374,7 +374,7 @@ lab.verdict("05-10", {f"growth in {design}": times for design, times in growth.i
 #
 # ## The ladder of consensus
 #
-# Controller 100 led epoch 1, wrote A1, and was replaced by 200. It then won epoch 3. 200 does not
+# Controller 100 led epoch 1, wrote A1, and was replaced by 200. Then 100 won epoch 3. 200 does not
 # know, and writes B2 in epoch 2. Now 100 copies A1 to 300: a majority.
 #
 # Each row of the table breaks one rule of KRaft; the last has all of them. A program tries every
@@ -392,20 +392,21 @@ shown = "old-epoch-by-counting"  # or another rule that breaks
 rules = list(RUNGS)
 display(consensus.ladder(rules))
 display(consensus.counter_example(shown))
+display(consensus.replayed(shown))
 found = consensus.search("old-epoch-by-counting")
 lab.verdict("05-11", {"counting": consensus.why(found) or "holds", "steps": found.steps})
 
 # %% [markdown]
 # Follow the last rows of the second table. 100 counts A1 as committed, because two voters have it.
-# But 200 has B2, a record of a *later* epoch. 300 compares the last epochs, and must vote for 200.
-# Now 200 leads without A1, and the others will cut it.
+# But 200 has B2, of a *later* epoch; 300 compares the last epochs, and must vote for 200. Now 200
+# leads without A1, and the others will cut it. The third table does the same to the engine's
+# controllers with this rule broken. With the rule in force, those actions lose nothing.
 #
 # So a leader counts only records of its *own* epoch; what is before them is committed with them. That
-# is why each new leader first writes a record of its own epoch: who leads, and who voted for it.
-# The panel calls it *leader change*. Without it, older records would wait.
+# is why each new leader first writes a record of its own: the panel calls it *leader change*.
 #
-# `vote-in-memory` is the shortest way to two leaders: a voter restarts, forgets its vote, and votes
-# again. For `kraft` no state is wrong: a proof about the model, within its bounds.
+# `vote-in-memory` breaks soonest: a voter restarts, forgets its vote, votes again. For `kraft`
+# no state is wrong: a proof, within the model's bounds.
 #
 # ## Read the code that did it
 #
