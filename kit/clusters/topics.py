@@ -10,6 +10,7 @@ wait until each running broker says the same.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable
@@ -79,6 +80,7 @@ class Topics:
     ) -> None:
         """Creates `name`, replacing the kit's own topic of that name; waits for all brokers."""
         self.delete(name)
+        is_new = not self._is_known(name)
         placed = [
             m.CreateTopicsRequest.CreatableReplicaAssignment(index, list(brokers))
             for index, brokers in sorted((assignment or {}).items())
@@ -96,8 +98,8 @@ class Topics:
         request = m.CreateTopicsRequest([topic], timeout_ms=10_000)
         result, attempts = self._administer(request, lambda answer: answer.topics[0])
         made = bytes(result.topic_id)
-        if result.error_code == Errors.TOPIC_ALREADY_EXISTS and attempts > 1:
-            made = self._awaited_id(name)  # an earlier attempt made it, and was not told so
+        if result.error_code == Errors.TOPIC_ALREADY_EXISTS and (attempts > 1 or is_new):
+            made = self._awaited_id(name)  # an attempt made it, ours or the broker's own, unheard
         elif result.error_code:
             raise ClusterError(_refusal(f"create topic {name}", result))
         OwnTopics(self.cluster_id()).add(uuids.to_text(made))
@@ -132,6 +134,14 @@ class Topics:
                 )
             time.sleep(POLL_S)
         return found
+
+    def _is_known(self, name: str) -> bool:
+        """Whether any broker that answers has the topic."""
+        for address in self._addresses():
+            with contextlib.suppress(Unreachable):
+                if self._seen(address, name) is not None:
+                    return True
+        return False
 
     def _id_of(self, name: str) -> bytes | None:
         for address in self._addresses():

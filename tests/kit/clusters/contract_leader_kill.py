@@ -81,7 +81,7 @@ def leader_killed_under_load(cluster: Cluster, seed: int, records: int = 3_000) 
     cluster.wait_until(
         lambda c: len(_partition(c, topic)["isr"]) == len(before["isr"]), PATIENCE_S, "a whole ISR"
     )
-    seen.found = _read(cluster, topic)
+    seen.found = read(cluster, topic)
     cluster.delete_topic(topic)
     return seen
 
@@ -138,7 +138,7 @@ def _partition(cluster: Cluster, topic: str) -> dict[str, Any]:
     return found
 
 
-def _read(cluster: Cluster, topic: str) -> list[int]:
+def read(cluster: Cluster, topic: str) -> list[int]:
     """All values of partition 0, to its high watermark."""
     consumer = Consumer(
         {

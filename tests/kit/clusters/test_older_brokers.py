@@ -115,6 +115,15 @@ class Late(Older):
 
 
 @pytest.mark.usefixtures("nothing_of_ours")
+def test_a_topic_that_the_broker_asked_for_twice_is_ours() -> None:
+    """A broker forwards a request again by itself if the controller is lost in between."""
+    older = Late((Errors.TOPIC_ALREADY_EXISTS, "It exists."))
+    OwnTopics("id").forget()
+    Topics(older, lambda: HERE[:1]).create("orders", 1, 2, None, None)  # type: ignore[arg-type]
+    assert OwnTopics("id").ids() == {uuids.to_text(b"1" * 16)}
+
+
+@pytest.mark.usefixtures("nothing_of_ours")
 @pytest.mark.parametrize("kind", [Older, Silent, Late])
 def test_a_topic_that_an_unanswered_attempt_made_is_ours(kind: type[Older]) -> None:
     older = kind((Errors.REQUEST_TIMED_OUT, ""), (Errors.TOPIC_ALREADY_EXISTS, "It exists."))

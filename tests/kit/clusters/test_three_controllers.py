@@ -1,19 +1,27 @@
-"""Three controllers on both sides: the active one fails, and what clients see is the same."""
+"""Three controllers on both sides: the active one fails, and what clients see is the same.
+
+    KAFKALAB_ROUNDS=20 pytest tests/kit/clusters/test_three_controllers.py -k load
+
+loses it twenty times by each fault, on both sides.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
 
 from kit.clusters import engine, local
-from kit.clusters.interface import Cluster
 from kit.clusters.kafka_cluster import KafkaCluster
+from tests.kit.clusters import contract_controller_lost as check
+from tests.kit.clusters.contract_controller_lost import active, whole
 from tests.real_clusters import require_local_kafka
 
 CONTROLLERS = [100, 200, 300]
 PATIENCE_S = 60.0
+ROUNDS = int(os.environ.get("KAFKALAB_ROUNDS", "1"))
 
 
 @pytest.fixture(
@@ -32,13 +40,6 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
         yield started
 
 
-def active(cluster: Cluster) -> int:
-    """The controller that leads the quorum, -1 while none does; a paused one may think it does."""
-    known = cluster.snapshot()["controllers"].items()
-    leading = [(seen["epoch"], each) for each, seen in known if seen.get("is_active")]
-    return max(leading)[1] if leading else -1
-
-
 def produce(cluster: KafkaCluster, records: int) -> None:
     failed: list[object] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
@@ -48,17 +49,6 @@ def produce(cluster: KafkaCluster, records: int) -> None:
         )
     assert producer.flush(PATIENCE_S) == 0
     assert failed == []
-
-
-def whole(cluster: Cluster) -> bool:
-    """All controllers run, one is active, and no broker is fenced."""
-    running = all(each.state == "running" for each in cluster.provider.nodes().values())
-    shown = cluster.snapshot()
-    return (
-        running
-        and active(cluster) > 0
-        and not any(each["fenced"] for each in shown["brokers"].values())
-    )
 
 
 def test_the_controllers_are_nodes_and_one_of_them_is_active(cluster: KafkaCluster) -> None:
@@ -84,6 +74,14 @@ def test_another_takes_over_and_the_first_comes_back(
         getattr(cluster, undo)(*([] if undo == "heal" else [former]))
     cluster.wait_until(whole, PATIENCE_S)
     assert {"orders", f"after-{fail}"} <= set(cluster.snapshot()["topics"])
+
+
+@pytest.mark.parametrize("fault", check.FAULTS)
+def test_a_load_goes_on_while_the_active_controller_is_lost(
+    cluster: KafkaCluster, fault: str
+) -> None:
+    for number in range(ROUNDS):
+        check.nothing_is_lost(check.controller_lost_under_load(cluster, fault, number))
 
 
 def test_without_a_majority_records_flow_and_no_topic_is_made(cluster: KafkaCluster) -> None:
