@@ -14,7 +14,7 @@ from kit.clusters.kafka_cluster import KafkaCluster
 from kit.film.live_panel import LOOKING_BACK
 from kit.quorum_panel.live_panel import QuorumPanel
 from kit.quorum_panel.scene import NO_FILES
-from tests.real_clusters import require_local_kafka
+from tests.real_clusters import require_local_kafka, restored
 
 PATIENCE_S = 60
 
@@ -39,10 +39,11 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
 
 @pytest.fixture
 def panel(cluster: KafkaCluster) -> Iterator[QuorumPanel]:
-    panel = lab.quorum(cluster)
-    wait(panel, lambda: panel.picture.leader > 0 and len(running(panel)) == 3)
-    yield panel
-    panel.close()
+    with restored(cluster):
+        panel = lab.quorum(cluster)
+        wait(panel, lambda: panel.picture.leader > 0 and len(running(panel)) == 3)
+        yield panel
+        panel.close()
 
 
 def wait(panel: QuorumPanel, until: Callable[[], object]) -> None:
