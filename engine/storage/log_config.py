@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 CREATE_TIME = "CreateTime"
@@ -65,7 +66,7 @@ class LogConfig:
         internal = config.get("internal.segment.bytes")  # below segment.bytes' minimum, for tests
         if internal is not None:
             given["segment_bytes"] = internal
-        return cls(**given)
+        return _shared(cls(**given))
 
     @property
     def rolls_after_ms(self) -> int:
@@ -91,3 +92,9 @@ class LogConfig:
     @property
     def is_deleted(self) -> bool:
         return "delete" in self.cleanup_policy
+
+
+@lru_cache(maxsize=256)
+def _shared(config: LogConfig) -> LogConfig:
+    """One object for all logs that have these values."""
+    return config
