@@ -86,12 +86,11 @@ class Stage:
         self.world.run(for_s=PAUSE_S)
 
     def at(self, condition: Callable[[World], bool], text: str, *steps: int) -> None:
-        """The same, and no time passes after that event."""
+        """The same, and no time passes after that event; a violation on the way ends the move."""
         try:
             happened = self.world.run(until=condition, for_s=PATIENCE_S)
         except Violation:
-            if condition(self.world):
-                self.note(text, *steps)
+            self.note(text, *steps)
             raise
         assert happened, f"never happened: {text}"
         self.note(text, *steps)
