@@ -20,7 +20,7 @@ def test_it_runs_only_by_name() -> None:
 
 
 def test_an_unknown_part_is_refused_with_the_known_ones() -> None:
-    known = "codec, .*, explorer, pipeline, spark, grading, wide, failover, pipeline_scale"
+    known = "codec, .*, explorer, pipeline, spark, grading, wide, failover, restart, pipeline_scale"
     with pytest.raises(ValueError, match=f"there is no part speed: choose from {known}"):
         of_the_kit.rows_of(["speed"], (of_the_kit, bench), rounds=1)
 
