@@ -130,11 +130,6 @@ class Replica:
         """The only voter there will ever be."""
         return self.state.address is None and self.state.voters == (self.node_id,)
 
-    @property
-    def last(self) -> tuple[int, int]:
-        """(epoch, offset) at which the log ends: the later of two logs has the larger one."""
-        return self.log.last
-
     # -- what happens to it
 
     def start(self, now: int) -> None:
@@ -304,7 +299,7 @@ class Replica:
 
     def _reaches(self, last: tuple[int, int]) -> bool:
         """Whether a log that ends there ends where this one does, or later."""
-        return last >= self.last
+        return last >= self.log.last
 
     def _leader_leaves(self, now: int, part: Any) -> None:
         """The first of the successors stands at once, the others a little later."""

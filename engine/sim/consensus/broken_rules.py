@@ -50,7 +50,7 @@ def _hears_of_no_epoch(
 
 
 def _is_longer(original: Original, self: Replica, last: tuple[int, int]) -> bool:
-    return last[1] >= self.last[1]
+    return last[1] >= self.log.last[1]
 
 
 def _in_memory(

@@ -54,8 +54,6 @@ def follow(broken: QuorumStage) -> QuorumStage:
     ended_us = broken.world.now_us
     world = broken.world.fork()
     world.goto(event=broken.begins)
-    if isinstance(world.invariants, Overlooking):
-        world.invariants = world.invariants.invariants
     other = QuorumStage("kraft", world, broken.begins, trio=broken.trio)
 
     def play() -> None:

@@ -206,7 +206,7 @@ def test_a_leader_of_two_that_removes_itself_may_leave_none_that_can_lead() -> N
     made.run(for_s=30)
     assert made.cluster.controller is None
     assert replica(made, other).state.voters == (100, 200)
-    assert replica(made, other).last < replica(made, leader).last
+    assert replica(made, other).log.last < replica(made, leader).log.last
 
 
 def test_a_set_that_was_not_committed_goes_with_the_log() -> None:
