@@ -25,7 +25,7 @@ from itertools import pairwise
 from typing import Literal
 
 from kit.drawings.axes import Axis, labels, span, spoken
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from kit.drawings.series_looks import COLOURS, DASHES, MOST, marker, px, stripes
 
 Points = Sequence[tuple[float, float]]
@@ -49,7 +49,7 @@ STYLE = (
 )
 
 
-class Chart:
+class Chart(Picture):
     """`series` by name: points (x, y), drawn in the order of x; up to some hundred each.
 
     `kind`: `line`; `step`, where a value holds until the next point; or `bars`, side by side.
@@ -90,12 +90,6 @@ class Chart:
         lines += [f"{name}: {_told(points)}" for name, points in self.series.items()]
         lines += [f"at {spoken(at)}: {words}" for at, words in self.marks.items()]
         return "\n".join(line for line in lines if line)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     # -- as a picture
 

@@ -1,9 +1,28 @@
-"""The frame of every picture: its size, its background, its style, and its words for a reader."""
+"""What every picture has: words for a reader, and a frame of size, background and style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+
+
+class Picture:
+    """Shown in a notebook as SVG, and elsewhere in words; a subclass has both."""
+
+    @property
+    def text(self) -> str:
+        """What the picture shows, in words."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """The picture; `picture` makes its frame."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
 
 def picture(

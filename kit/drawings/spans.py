@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from kit.drawings.axes import Axis, labels, span, spoken
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from kit.drawings.series_looks import px
 
 Bar = tuple[float, float]
@@ -36,7 +36,7 @@ STYLE = (
 )
 
 
-class Spans:
+class Spans(Picture):
     """`rows` by name; the axis goes from 0 to the last end of a bar, or to `until`."""
 
     def __init__(
@@ -67,12 +67,6 @@ class Spans:
             lines.append(f"{name}: {said}")
         lines += [f"at {spoken(at)}: {words}" for at, words in self.marks.items()]
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     # -- as a picture
 

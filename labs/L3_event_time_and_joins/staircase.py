@@ -24,7 +24,7 @@ from typing import Any
 
 from kit.drawings.axes import Axis
 from kit.drawings.chart import STYLE
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from kit.drawings.series_looks import marker, px
 from labs.L3_event_time_and_joins.arrivals import Arrival, clock, minute_of
 from labs.L3_event_time_and_joins.progress import Run
@@ -35,8 +35,8 @@ KEY_Y, KEY_STEP = 96, 26
 MORE = ".kio-chart .wm{stroke:var(--c2)}.kio-chart .shut{fill:var(--soft);fill-opacity:.2}"
 
 
-@dataclass(frozen=True)
-class Staircase:
+@dataclass(frozen=True, repr=False)
+class Staircase(Picture):
     """`watched` is the key whose records the story is about; windows are `width` minutes long."""
 
     title: str
@@ -85,12 +85,6 @@ class Staircase:
             records = f"{len(here)} record{'s' if len(here) > 1 else ''}"
             lines.append(f"micro-batch {number}: watermark {mark}, {records}{lost_here}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         times = [arrival.event for arrival in self.arrivals]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from math import hypot
 
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from lessons.nb01_events.change_cost import Design
 
 SPEAKS = {"payment": "HTTP", "stock": "JDBC", "mail": "SMTP", "loyalty": "gRPC", "log": "Kafka"}
@@ -58,8 +58,8 @@ def new_arrow(design: Design, team: str) -> Arrow:
     return (min(changed), team) if changed else (team, HUB)
 
 
-@dataclass(frozen=True)
-class Company:
+@dataclass(frozen=True, repr=False)
+class Company(Picture):
     """`calling` and `on_log` are the same parts; `team` is the one that is added."""
 
     calling: Design
@@ -73,12 +73,6 @@ class Company:
             there = ", ".join(map(_said, arrows(design)))
             lines.append(f"{when}: {there}; new: {_said(new_arrow(design, self.team))}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         parts = [f'<path d="M340 {TITLE - 10}V{HEIGHT - 20}" stroke="var(--soft)"/>']

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 Placed = Mapping[str, int]
 """Key to partition."""
@@ -31,7 +31,7 @@ def moved(before: Placed, after: Placed) -> int:
     return sum(after[key] != partition for key, partition in before.items())
 
 
-class KeyMoves:
+class KeyMoves(Picture):
     """One panel for each rule, side by side."""
 
     def __init__(self, rules: Sequence[str], placed: Sequence[tuple[Placed, Placed]]) -> None:
@@ -44,12 +44,6 @@ class KeyMoves:
             f"{moved(before, after)} of {len(before)} keys move"
             for rule, (before, after) in self.panels
         )
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         height = TOP + HEIGHT + 22

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 NETWORK, BROKER, WAITING, OTHERS, MUTED = "network", "broker", "waiting", "others", "muted"
 WIDTH, ROW, LEFT, RIGHT, TOP = 820, 30, 190, 16, 46
@@ -58,7 +58,7 @@ class Span:
     says: str = ""
 
 
-class Gantt:
+class Gantt(Picture):
     """`spans` in the order of their rows; all times in `unit`, counted from 0."""
 
     def __init__(self, title: str, unit: str, spans: Sequence[Span]) -> None:
@@ -75,12 +75,6 @@ class Gantt:
             when += " " * 11 if span.start == span.end else f" – {span.end:8.2f}"
             lines.append(f"{when} {self.unit}  {span.name:<{wide}}  {span.says}".rstrip())
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         last = max(span.end for span in self.spans) or 1.0

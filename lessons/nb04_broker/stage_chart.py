@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from html import escape
 
 from kit.clusters.broker_metrics import STAGES, Requests
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 820, 20, 14, 222, 90, 44
 NARROWEST = 16.0
@@ -36,7 +36,7 @@ STYLE = """
 """
 
 
-class StageChart:
+class StageChart(Picture):
     """`sides` by the name of the cluster: the mean stages of each situation's requests."""
 
     def __init__(self, sides: Mapping[str, Mapping[str, Requests]]) -> None:
@@ -64,12 +64,6 @@ class StageChart:
             for situation in self.situations
             for side, table in self.sides.items()
         ]
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         block = (BAR + 3) * len(self.sides) + GAP

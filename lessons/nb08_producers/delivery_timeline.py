@@ -17,7 +17,7 @@ from typing import Any
 from engine.client.settings import ProducerSettings
 from engine.events import Trace
 from engine.sim.world.world import World
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from lessons.nb08_producers.shop import outcome
 
 WIDTH, LEFT, RIGHT, ROW, TOP = 820, 172, 24, 30, 40
@@ -49,8 +49,8 @@ class Span:
     says: str = ""
 
 
-@dataclass(frozen=True)
-class DeliveryTimeline:
+@dataclass(frozen=True, repr=False)
+class DeliveryTimeline(Picture):
     """`spans` in order of time; `allowed_ms` is delivery.timeout.ms."""
 
     spans: tuple[Span, ...]
@@ -85,12 +85,6 @@ class DeliveryTimeline:
             took = f"{span.end_ms - span.begin_ms:8.1f} ms"
             lines.append(f"{span.begin_ms:9.1f} ms  {took}  {span.name:22} {span.says}".rstrip())
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         last = max(span.end_ms for span in self.spans)

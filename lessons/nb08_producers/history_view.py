@@ -26,7 +26,7 @@ from engine.sim.history import (
     Seek,
     Send,
 )
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 WIDTH, LEFT, LANE, CELL, ROW = 820, 130, 68, 62, 30
 MARKS: dict[type, str] = {
@@ -53,7 +53,7 @@ STYLE = """
 """
 
 
-class HistoryView:
+class HistoryView(Picture):
     """Findings drawn; `text` says the same in words."""
 
     def __init__(self, findings: Findings, limit: int | None = None) -> None:
@@ -68,12 +68,6 @@ class HistoryView:
         for finding in self.shown:
             lines += ["", str(finding), finding.timeline]
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         """A standalone picture; it follows the reader's system for light or dark."""

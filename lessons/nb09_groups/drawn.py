@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from kit.group_panel.ownership import Pause
 
 WIDTH, LEFT, RIGHT, TOP = 680, 150, 84, 52
@@ -32,7 +32,7 @@ Bar = tuple[int, float, float]
 """Partition, and from when to when in seconds."""
 
 
-class Stops:
+class Stops(Picture):
     """The pauses that were noted, by protocol and side."""
 
     def __init__(self, partitions: int) -> None:
@@ -71,12 +71,6 @@ class Stops:
             f"no member read for {self.gaps_s[protocol, side]:.1f} s at most"
             for protocol, side, bars in self._in_order()
         )
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         groups = list(self._in_order())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 WIDTH, LEFT, RIGHT, TOP = 680, 150, 84, 36
 CURVE, GAP, AXIS = 44, 18, 32
@@ -29,7 +29,7 @@ Restart = tuple[str, float]
 """A worker, and the second at which it was closed."""
 
 
-class Rates:
+class Rates(Picture):
     """A curve for each group, in the order of `names`; a step of time has `step_s` seconds."""
 
     def __init__(self, step_s: float, names: Iterable[str]) -> None:
@@ -63,12 +63,6 @@ class Rates:
             closed = ", ".join(f"{worker} at {at:.1f} s" for worker, at in self.restarts[name])
             lines.append(f"{name}: {' '.join(map(str, counts))}; closed: {closed or 'no worker'}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         bottom = TOP + len(self.noted) * (CURVE + GAP)

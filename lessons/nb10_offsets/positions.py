@@ -21,7 +21,7 @@ from html import escape
 from engine.broker.broker import Broker
 from engine.sim.world.world import World
 from kit.drawings.axes import Axis, labels
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 from kit.drawings.series_looks import px
 from kit.group_panel import members
 
@@ -74,7 +74,7 @@ class Seen:
         return [offset for offset in range(behind) if offset not in done]
 
 
-class Positions:
+class Positions(Picture):
     """The partitions of `topic`, as the group's members and its coordinator see them."""
 
     def __init__(self, world: World, topic: str, group: str) -> None:
@@ -169,13 +169,7 @@ class Positions:
         said.append(f"never processed: {_offsets(seen.lost)}")
         return "; ".join(said) + "."
 
-    def __repr__(self) -> str:
-        return self.text
-
     # -- as a picture
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     @property
     def _first(self) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kit.drawings.accumulator.moments import FLYING, QUEUED, Moment, many, moments
 from kit.drawings.axes import Axis
-from kit.drawings.picture import picture
+from kit.drawings.picture import Picture, picture
 
 if TYPE_CHECKING:
     from kit.probes.own_producer import OwnProducer
@@ -45,7 +45,7 @@ class Bar:
     error: str = ""
 
 
-class AccumulatorTimeline:
+class AccumulatorTimeline(Picture):
     """A picture and a text of one producer's batches."""
 
     def __init__(self, producer: OwnProducer, title: str = "Batches of this producer") -> None:
@@ -57,12 +57,6 @@ class AccumulatorTimeline:
     @property
     def text(self) -> str:
         return "\n".join([self.title, *(_told(bar) for bar in self.bars)])
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        return {"text/plain": self.text, "image/svg+xml": self.svg()}
 
     def svg(self) -> str:
         lanes, place_of = _lanes(self.bars, self.partitions)
