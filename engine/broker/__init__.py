@@ -2,5 +2,6 @@
 
 Start with `broker.py`.  How requests are answered is handed in: api/ is above this room.
 May import: coordinators, coordinators.classic, coordinators.consumer, coordinators.runtime,
-coordinators.transactions, events, metadata, plain, quotas, replication, settings, storage, wire.
+coordinators.transactions, events, metadata, plain, quorum, quotas, records, replication,
+settings, storage, wire.
 """

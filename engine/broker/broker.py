@@ -194,7 +194,7 @@ class Broker:
             previous_epoch,
         )
         self.metadata_fetcher = MetadataFetcher(
-            node_id, self.controller, settings, self.outbox, self.metadata
+            node_id, self.controller, settings, disk, self.outbox, self.metadata
         )
         self.producer_ids = ProducerIds(node_id, self.controller, self.outbox)
         self.quotas = ClientQuotas(settings, self.metadata, self.replicas.sessions)
@@ -209,7 +209,7 @@ class Broker:
             self.plane.start(now)
         else:
             self.lifecycle.start(now)
-            self.metadata_fetcher.poll()
+            self.metadata_fetcher.start(now)
         return self.outbox.drain()
 
     def stop(self, now: int) -> list[Effect]:
@@ -220,6 +220,8 @@ class Broker:
     def close(self) -> None:
         """Flushes and closes the files of a broker that has halted."""
         self.replicas.close()
+        if self.plane is None:
+            self.metadata_fetcher.close()
 
     def step(self, now: int, event: Event) -> list[Effect]:
         match event:
@@ -253,6 +255,7 @@ class Broker:
                 if news is not None:
                     for offset, record in news:
                         self._apply(now, offset, record)
+                    self.metadata_fetcher.applied(now)
                     self.replicas.open_new(now)
                     self.metadata_fetcher.poll()
                 self._begin_serving(now)

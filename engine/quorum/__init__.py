@@ -25,7 +25,7 @@ leads while its voter leads.  Nothing here reads a clock or opens a socket.
 The voters are fixed (kraft.version 0), or data in the log, and then they may change (1).
 
 Source: `raft` of Kafka 4.3.1; KIP-595, KIP-630 (snapshots), KIP-853 (voters), KIP-996 (pre-vote).
-Simplified: brokers read what is committed and keep no log.
+Simplified: brokers read what is committed; their copy of the log is in engine/broker.
 
 May import: events, metadata, records, settings, storage, wire.
 """

@@ -1,4 +1,4 @@
-"""The log of the cluster's metadata: `__cluster_metadata-0` on a controller's disk.
+"""The log of the cluster's metadata: `__cluster_metadata-0` on the disk of every node.
 
     log start ......... high watermark ......... flushed ......... log end
               committed                on this disk      in this process
@@ -61,6 +61,7 @@ class RaftLog:
     """The log, its flushes, and how far it is committed.
 
     What a former process has left is taken as not flushed: it may only be in the page cache.
+    A broker's copy `flushes` nothing: no majority counts on it, and what is lost is fetched again.
     """
 
     def __init__(
@@ -70,8 +71,11 @@ class RaftLog:
         outbox: Outbox,
         now: int,
         history: VoterHistory | None = None,
+        *,
+        flushes: bool = True,
     ) -> None:
         self.history = history or VoterHistory()
+        self.flushes = flushes
         self.settings = settings
         self.outbox = outbox
         self.log = Log(disk, METADATA_DIRECTORY, _log_config(settings), now)
@@ -202,7 +206,7 @@ class RaftLog:
 
     def flush(self) -> None:
         """Begins a flush, unless one is under way or everything is flushed."""
-        if self.flushing_to is None and not self.is_flushed:
+        if self.flushes and self.flushing_to is None and not self.is_flushed:
             self.flushing_to = self.end_offset
             self.outbox.flush(self.log.directory, (FLUSH_TOKEN,))
 
@@ -264,7 +268,13 @@ class RaftLog:
 
     def committed(self) -> MetadataImage:
         """What the newest snapshot and the log say up to the high watermark."""
-        image, newest = MetadataImage(), self.snapshots.newest
+        image = MetadataImage()
+        self.replay(image)
+        return image
+
+    def replay(self, image: MetadataImage) -> None:
+        """Applies the same to an image that is empty."""
+        newest = self.snapshots.newest
         if newest is not None:
             for record in self.snapshots.load(newest):
                 image.apply(record)
@@ -272,7 +282,6 @@ class RaftLog:
         for offset, record in self.records(image.offset, self.high_watermark):
             image.apply(record)
             image.offset = offset + 1
-        return image
 
     def _measure(self) -> None:
         newest = self.snapshots.newest

@@ -325,7 +325,7 @@ class Replica:
             self.fetches.refuse(request, Errors.NOT_LEADER_OR_FOLLOWER)
         elif part.fetch_offset < 0 or (copies and not 0 <= part.last_fetched_epoch <= epoch):
             self.fetches.refuse(request, Errors.INVALID_REQUEST)
-        elif elsewhere := self._elsewhere(part, copies):
+        elif elsewhere := self._elsewhere(part):
             self.fetches.redirect(request, elsewhere)
         else:
             progress.fetched(now, reader, part.fetch_offset, self.log.high_watermark,
@@ -334,9 +334,9 @@ class Replica:
                 self._count(now)
             self.fetches.answer(now, request)
 
-    def _elsewhere(self, part: Any, copies: bool) -> SnapshotId | EpochEnd | None:
-        """What a reader needs before it can read on; a broker's log never differs."""
-        if copies:
+    def _elsewhere(self, part: Any) -> SnapshotId | EpochEnd | None:
+        """What a reader needs before it can read on; a client says nothing of its last epoch."""
+        if part.last_fetched_epoch >= 0:
             return self.log.differs(part.last_fetched_epoch, part.fetch_offset)
         return self.log.snapshot_for(part.fetch_offset)
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 
 from engine.events import Outbox
+from engine.metadata.records import METADATA_TOPIC_ID
 from engine.replication.partition import Partition
 from engine.storage import checkpoints
 from engine.storage.disk import Disk
@@ -89,7 +90,7 @@ class LogDirectory:
         self.has_begun = True
         for directory in self.disk.list(""):
             topic_id = checkpoints.read_topic_id(self.disk, directory)
-            if topic_id is not None and topic_id not in topic_ids:
+            if topic_id not in (None, METADATA_TOPIC_ID) and topic_id not in topic_ids:
                 self.disk.delete(directory)
 
     def checkpoint(self, partitions: Mapping[Key, Partition], paths: Iterable[str]) -> None:

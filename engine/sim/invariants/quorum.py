@@ -16,6 +16,7 @@
                   appends it after that one, and a record of its own epoch, are committed.
     obeyed        A broker has applied nothing that is not committed: it obeys no controller that
                   was deposed.
+    copied        A broker's own copy of the log holds what it has applied, to the byte.
 
 What a leader needs a majority for is in majority.py.
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from engine.broker.broker import Broker
 from engine.cluster.cluster import Cluster
 from engine.control.controller import Controller
 from engine.metadata import image_records
@@ -76,6 +78,8 @@ class QuorumInvariants:
         """By base offset: each batch that some voter has known to be committed."""
         self.committed_to = 0
         self.step_down = StepDown()
+        self.lives: dict[int, int] = {}
+        """Of each broker, the life in which its copy was compared."""
 
     def after_event(self) -> None:
         for node_id, before in self.seen.items():
@@ -100,11 +104,25 @@ class QuorumInvariants:
             self.step_down.check(node_id, self.cluster.now, replica.progress, paused)
         for node_id in self.cluster.spec.brokers:
             broker = self.cluster.nodes.get(node_id)
-            if broker is not None and broker.metadata.offset > self.committed_to:
-                raise Violation(
-                    f"obeyed: {node_id} has applied up to {broker.metadata.offset}, and up to "
-                    f"{self.committed_to} is committed"
-                )
+            if broker is not None:
+                self._check_broker(node_id, broker)
+
+    def _check_broker(self, node_id: int, broker: Broker) -> None:
+        applied, copy = broker.metadata.offset, broker.metadata_fetcher.copy
+        if applied > self.committed_to:
+            raise Violation(
+                f"obeyed: {node_id} has applied up to {applied}, and up to {self.committed_to} is "
+                "committed"
+            )
+        if copy.end_offset != applied:
+            raise Violation(
+                f"copied: {node_id} has applied up to {applied}, and its copy ends at "
+                f"{copy.end_offset}"
+            )
+        life = self.cluster.processes.life(node_id)
+        if self.lives.get(node_id) != life:
+            self.lives[node_id] = life
+            self._compare(node_id, copy, 0, applied, "begins with")
 
     def _check(self, node_id: int, before: Seen, now: Seen, controller: Controller) -> None:
         log = controller.replica.log

@@ -172,8 +172,16 @@ def snapshot_on_top(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def keeps_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot is stored, and the log that ended before it goes on where it was."""
+    keep_the_log(monkeypatch, of_brokers=False)
+
+
+def keep_the_log(monkeypatch: pytest.MonkeyPatch, *, of_brokers: bool) -> None:
+    right = RaftLog.restart_at
 
     def restart_at(self: RaftLog, now: int, new: Any, data: bytes) -> None:
+        if self.flushes is of_brokers:
+            right(self, now, new, data)
+            return
         self.snapshots.write(new, data)
         self.high_watermark = self.end_offset
 
@@ -191,3 +199,9 @@ def test_a_snapshot_takes_the_place_of_what_was_there(
     mutant(monkeypatch)
     found = next(v for each in (seed, *range(60)) if (v := play(each).violation))
     assert found.startswith(("applied:", "committed:", "snapshot:")), found
+
+
+def test_a_snapshot_takes_the_place_of_a_brokers_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_the_log(monkeypatch, of_brokers=True)
+    with pytest.raises(Violation, match="copied: "):
+        World(seed=39, controllers=3, rewindable=False, settings=SNAPSHOTS)

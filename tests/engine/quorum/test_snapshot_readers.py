@@ -14,6 +14,7 @@ from engine.metadata.records import METADATA_TOPIC
 from engine.metadata.snapshot import SnapshotId
 from engine.metadata.snapshot_download import SnapshotDownload
 from engine.settings import Settings
+from engine.storage.memory_disk import MemoryDisk
 from engine.wire import messages as m
 from engine.wire.errors import Errors
 
@@ -26,7 +27,9 @@ def fetcher() -> MetadataFetcher:
     controller = ActiveController((100, 200, 300))
     controller.leads(200, 3)
     settings = Settings({"controller.quorum.fetch.snapshot.max.bytes": 1000})
-    made = MetadataFetcher(101, controller, settings, Outbox(), MetadataImage())
+    made = MetadataFetcher(101, controller, settings, MemoryDisk(), Outbox(), MetadataImage())
+    made.start(0)
+    made.outbox.drain()
     made.download = SnapshotDownload(SNAPSHOT)
     made.download.data += b"x" * 1000
     return made
