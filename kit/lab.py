@@ -98,20 +98,22 @@ def engine(*, private: bool = False, brokers: int = 3, controllers: int = 1, vot
     return _kernel.get("engine", lambda: provider.attach() or provider.start())
 
 
-def local(*, private: bool = False, controllers: int = 1,
+def local(*, private: bool = False, controllers: int = 1, voters: int = 0,
           settings: Mapping[str, Any] | None = None) -> Cluster:  # fmt: skip
     """A real Kafka as plain Java processes; ClusterError or JarsMissing says what is missing.
 
     With several `controllers` (100, 200, …) or `settings` of its own (Kafka's names, of every
-    node), another one of this kernel, the same one for the same arguments.
+    node), another one of this kernel, the same one for the same arguments.  Of the controllers so
+    many `voters` may be exchanged for others.
     """
     from kit.clusters import local as provider
 
     own = {str(name): str(value) for name, value in (settings or {}).items()}
-    if private or controllers != 1 or own:
+    if private or (controllers, voters) != (1, 0) or own:
         number = f" {len(_kernel.clusters)}" if private else ""
-        name = f"local of {controllers} {sorted(own.items())}{number}"
-        return _kernel.get(name, lambda: provider.start(controllers=controllers, settings=own))
+        name = f"local of {controllers} {voters} {sorted(own.items())}{number}"
+        return _kernel.get(name, lambda: provider.start(
+            controllers=controllers, voters=voters, settings=own))  # fmt: skip
     return _kernel.get("local", lambda: provider.attach() or provider.start())
 
 
@@ -380,6 +382,21 @@ def quorum(cluster: Any, **options: Any) -> Any:
     from kit.quorum_panel.live_panel import QuorumPanel
 
     return QuorumPanel(cluster, **options)
+
+
+def znodes(world: Any) -> Any:
+    """ZooKeeper's tree in a simulated world, with a slider over all its changes.
+
+    `znodes(world).move(moment=3)` shows the third.
+    """
+    from kit.drawings.znode_film import ZnodeFilm
+
+    moments = ZnodeFilm(world).moments
+
+    def tree(moment: int = len(moments)) -> Any:
+        return moments[moment - 1]
+
+    return slider(tree, moment=range(1, len(moments) + 1))
 
 
 def describe(cluster: Cluster, topic: str) -> Any:

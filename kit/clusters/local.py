@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from engine.metadata.records import METADATA_DIRECTORY
 from engine.wire import uuids
 from kit import class_archives, jars
 from kit.clusters import registry
@@ -87,9 +88,10 @@ class LocalProvider(JavaProcesses):
                 (data / "meta.properties").write_text(self._identity(node))
 
     def _first_start(self) -> None:
-        """Formats the first controller meanwhile, whose feature levels the others copy.
+        """Formats the first controller meanwhile; the others copy its feature levels.
 
-        A broker needs no more than its meta.properties.
+        Voters that may change copy the snapshot that names them, too.  A broker needs no more than
+        its meta.properties.
         """
         first, *others = self._plan.controllers
         formatting = self._format()
@@ -97,8 +99,12 @@ class LocalProvider(JavaProcesses):
             self.launch(node)
         if formatting.wait(START_TIMEOUT_S) != 0:
             raise ClusterError(self._why("format"))
+        formatted = self._directory / str(first)
         for node in others:
-            shutil.copy(self._directory / str(first) / _LEVELS, self._directory / str(node))
+            shutil.copy(formatted / _LEVELS, self._directory / str(node))
+            if node in self._plan.voters:
+                here = self._directory / str(node) / METADATA_DIRECTORY
+                shutil.copytree(formatted / METADATA_DIRECTORY, here)
         for node in (first, *others):
             self.launch(node)
 
@@ -108,10 +114,13 @@ class LocalProvider(JavaProcesses):
             *("kafka.tools.StorageTool", "format", "-t", self._plan.cluster_id),
             *("-c", str(self._directory / f"{self._plan.controllers[0]}.properties")),
         ]
+        if self._plan.voters:
+            command += ["--initial-controllers", self._plan.initial_controllers]
         return self._spawn("format", command, self._directory / "format.log")
 
     def _identity(self, node: int, cluster_id: str = "") -> str:
-        directory_id = uuids.to_text(uuids.new(random.SystemRandom()))
+        drawn = uuids.to_text(uuids.new(random.SystemRandom()))
+        directory_id = self._plan.voters.get(node, drawn)
         return (
             f"version=1\ncluster.id={cluster_id or self._plan.cluster_id}\n"
             f"node.id={node}\ndirectory.id={directory_id}\n"
@@ -162,17 +171,20 @@ def start(
     shared: bool = False,
     links: bool = True,
     controllers: int = 1,
+    voters: int = 0,
     settings: Mapping[str, str] | None = None,
 ) -> KafkaCluster:
     """Starts a local Kafka; several controllers (100, 200, …) are a quorum.
 
+    With `voters`, so many of them begin as voters, and that may change (kraft.version 1).
     A shared one stays until `kafkalab down`.  Without `links` brokers talk to each other
     directly: no link can be cut, and no proxy slows a measurement.  `settings` are those of every
     node, beside the ones that each cluster of the kit has.
     """
     jars.java()
     jars.classpath()
-    return KafkaCluster(LocalProvider.started(new_plan(links, controllers, settings), shared))
+    plan = new_plan(links, controllers, voters, settings)
+    return KafkaCluster(LocalProvider.started(plan, shared))
 
 
 def attach() -> KafkaCluster | None:

@@ -38,6 +38,8 @@ class Plan:
     """Where other nodes believe it listens; the same ports when there is no proxy."""
     settings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     """Of every node, beside those of settings_table.py and instead of them."""
+    voters: Mapping[int, str] = field(default_factory=dict, kw_only=True)
+    """Directory ids of the first voters, if these may change (KIP-853); empty if all vote."""
 
     def elsewhere(self, broker: int) -> Self:
         """The same cluster, where this broker listens on two free ports."""
@@ -70,17 +72,25 @@ class Plan:
     def bootstrap_controllers(self) -> str:
         return ",".join(f"{HOST}:{self.proxy_ports[each]}" for each in self.controllers)
 
+    @property
+    def initial_controllers(self) -> str:
+        """The first voters, as `kafka-storage.sh format --initial-controllers` reads them."""
+        return ",".join(
+            f"{each}@{HOST}:{self.proxy_ports[each]}:{directory}"
+            for each, directory in self.voters.items()
+        )
+
     def save(self, file: Path) -> None:
         file.write_text(json.dumps(asdict(self)))
 
     @staticmethod
     def load(file: Path) -> Plan:
         data = json.loads(file.read_text())
-        ports = {
-            name: {int(node): port for node, port in data[name].items()}
-            for name in ("client_ports", "peer_ports", "proxy_ports")
+        by_node = {
+            name: {int(node): known for node, known in data.get(name, {}).items()}
+            for name in ("client_ports", "peer_ports", "proxy_ports", "voters")
         }
-        return Plan(data["cluster_id"], **ports, settings=data.get("settings", {}))
+        return Plan(data["cluster_id"], **by_node, settings=data.get("settings", {}))
 
     def routes(self) -> list[str]:
         """What the proxy is started with: a node, its port there, and the one behind it."""
@@ -106,12 +116,17 @@ class Plan:
             }
         else:
             role = {"process.roles": "broker", **self.listeners(node)}
+        quorum = {
+            "controller.quorum.voters": ",".join(
+                f"{each}@{HOST}:{self.proxy_ports[each]}" for each in self.controllers
+            )
+        }
+        if self.voters:
+            quorum = {"controller.quorum.bootstrap.servers": self.bootstrap_controllers}
         own = {
             "node.id": str(node),
             **role,
-            "controller.quorum.voters": ",".join(
-                f"{each}@{HOST}:{self.proxy_ports[each]}" for each in self.controllers
-            ),
+            **quorum,
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": (
                 "CLIENT:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
@@ -127,15 +142,24 @@ def as_lines(values: Mapping[str, str]) -> str:
     return "".join(f"{name}={value}\n" for name, value in values.items())
 
 
-def new_plan(links: bool, controllers: int = 1, settings: Mapping[str, str] | None = None) -> Plan:
-    """A fresh cluster on free ports; without `links`, nothing is between its nodes."""
+def new_plan(
+    links: bool, controllers: int = 1, voters: int = 0, settings: Mapping[str, str] | None = None
+) -> Plan:
+    """A fresh cluster on free ports; without `links`, nothing is between its nodes.
+
+    ClusterError for more voters than controllers.
+    """
+    if not 0 <= voters <= controllers:
+        raise ClusterError(f"Of {controllers} controllers, 1 to {controllers} can vote: {voters}?")
     nodes = (*(CONTROLLER * number for number in range(1, controllers + 1)), *BROKERS)
     ports = iter(free_ports(len(BROKERS) + 2 * len(nodes)))
     client = {node: next(ports) for node in BROKERS}
     peer = {node: next(ports) for node in nodes}
     proxy = {node: next(ports) for node in nodes} if links else peer
-    cluster_id = uuids.to_text(uuids.new(random.SystemRandom()))
-    return Plan(cluster_id, client, peer, proxy, settings=dict(settings or {}))
+    ids = random.SystemRandom()
+    cluster_id = uuids.to_text(uuids.new(ids))
+    voting = {node: uuids.to_text(uuids.new(ids)) for node in nodes[:voters]}
+    return Plan(cluster_id, client, peer, proxy, settings=dict(settings or {}), voters=voting)
 
 
 def free_ports(count: int) -> list[int]:

@@ -28,6 +28,8 @@ from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.clusters.connections import Connections
 from kit.clusters.interface import Cluster, ClusterError
+from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.snapshot import order_of_trust
 from kit.probes import requests
 
 ANSWER_S = 20.0
@@ -163,6 +165,14 @@ def ask(cluster: Cluster, broker: int, request: Any, highest: int | None = None)
     seen = cluster.snapshot()["brokers"][broker]
     with contextlib.closing(Connections(ANSWER_S)) as connections:
         return connections.ask((seen["host"], seen["port"]), request, highest)
+
+
+def ask_any(cluster: Cluster, request: Any) -> Any:
+    """One request to a running broker, one with a link to the controller if there is one."""
+    assert isinstance(cluster, KafkaCluster)
+    provider = cluster.provider
+    with contextlib.closing(Connections(ANSWER_S)) as connections:
+        return connections.ask_first(order_of_trust(provider.nodes(), provider.links()), request)
 
 
 def metadata_at(cluster: Cluster, broker: int, topic: str) -> Any:

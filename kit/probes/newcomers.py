@@ -18,7 +18,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kit.clusters.connections import Address
 from kit.clusters.data_dirs import data_dir
@@ -40,13 +40,15 @@ class Newcomer:
     """`node_id` is what its server.properties say, None for nothing.
 
     Its files are formatted for `formatted_for`, by default the same node, and for `cluster_id`, by
-    default this cluster's.  Not registered after `gives_up_ms`, it stops.
+    default this cluster's.  Not registered after `gives_up_ms`, it stops.  `changes` are those of
+    other properties; None leaves one out.
     """
 
     node_id: int | None
     formatted_for: int | None = None
     cluster_id: str = ""
     gives_up_ms: int = 2_000
+    changes: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def start(cluster: Cluster, wanted: Mapping[str, Newcomer]) -> dict[str, Ended]:
             changes = {
                 "node.id": None if newcomer.node_id is None else str(node),
                 GIVES_UP: str(newcomer.gives_up_ms),
+                **newcomer.changes,
             }
             child, _ = provider.launch_newcomer(name, cluster.brokers[0], files, changes)
             leaving.callback(_end, child, signal.SIGKILL)

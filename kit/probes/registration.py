@@ -20,9 +20,7 @@ from engine.wire import uuids
 from engine.wire.errors import Errors
 from kit.clusters.connections import Address, Connections, Unreachable
 from kit.clusters.interface import Cluster
-from kit.clusters.kafka_cluster import KafkaCluster
-from kit.clusters.snapshot import order_of_trust
-from kit.probes.clients import ANSWER_S
+from kit.probes.clients import ANSWER_S, ask_any
 
 NOWHERE = ("127.0.0.1", 9)
 """The address that is registered: nothing listens there."""
@@ -50,33 +48,25 @@ def attempt(cluster: Cluster, broker: int, *, cluster_id: str = "") -> str:
 
 def unregister(cluster: Cluster, broker: int) -> str:
     """NONE, or the error that the cluster answers to UnregisterBroker."""
-    return Errors(_ask(cluster, m.UnregisterBrokerRequest(broker)).error_code).name
+    return Errors(ask_any(cluster, m.UnregisterBrokerRequest(broker)).error_code).name
 
 
 def standing(cluster: Cluster) -> list[str]:
     """Every registered broker, and whether it is in service or fenced."""
-    answer = _ask(cluster, m.DescribeClusterRequest(include_fenced_brokers=True))
+    answer = ask_any(cluster, m.DescribeClusterRequest(include_fenced_brokers=True))
     found = sorted(answer.brokers, key=lambda each: each.broker_id)
     return [f"{each.broker_id} {'fenced' if each.is_fenced else 'in service'}" for each in found]
 
 
 def addresses(cluster: Cluster) -> dict[int, str]:
     """The brokers that clients hear of, and where they are."""
-    known = sorted(_ask(cluster, m.MetadataRequest([])).brokers, key=lambda each: each.node_id)
+    known = sorted(ask_any(cluster, m.MetadataRequest([])).brokers, key=lambda each: each.node_id)
     return {each.node_id: f"{each.host}:{each.port}" for each in known}
 
 
 def known_to_clients(cluster: Cluster) -> list[int]:
     """The ids of these brokers."""
     return list(addresses(cluster))
-
-
-def _ask(cluster: Cluster, request: Any) -> Any:
-    """The answer of a broker that has a link to the controller."""
-    assert isinstance(cluster, KafkaCluster)
-    provider = cluster.provider
-    with closing(Connections(ANSWER_S)) as connections:
-        return connections.ask_first(order_of_trust(provider.nodes(), provider.links()), request)
 
 
 def _controllers(cluster: Cluster) -> list[Address]:

@@ -33,12 +33,14 @@ def test_newcomers_end_with_a_reason_and_leave_nothing(local_cluster: KafkaClust
             "taken": Newcomer(101, gives_up_ms=700),
             "none": Newcomer(None),
             "others": Newcomer(104, formatted_for=105),
+            "old": Newcomer(104, changes={"process.roles": None, "zookeeper.connect": "zk:2181"}),
         },
     )
     assert {each.code for each in ended.values()} == {1}
     assert ended["taken"].refusals.keys() == {"DUPLICATE_BROKER_REGISTRATION"}
     assert "unable to register with the controller quorum" in ended["taken"].why
     assert 'Missing required configuration "node.id"' in ended["none"].why
+    assert "process.roles" in ended["old"].why
     assert ended["others"].why.startswith("Stored node id 105 doesn't match previous node id 104")
     assert left(local_cluster) == before
     assert registration.standing(local_cluster) == WHOLE
