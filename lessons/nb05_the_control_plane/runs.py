@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from itertools import takewhile
 from typing import Any
 
 from confluent_kafka.admin import AclBinding, NewTopic
@@ -15,9 +17,11 @@ from engine.sim.campaign.zookeeper_mutants import ZOOKEEPER_MUTANTS
 from engine.sim.clients.clients import create_topics
 from engine.sim.world.world import World
 from engine.wire import messages as m
+from kit import lab
 from kit.both.outcomes import measured
 from kit.clusters import broker_metrics
 from kit.clusters.interface import Cluster, NotOffered
+from kit.clusters.tools import Printed
 from kit.columns.outcome import DESIGNS, Outcome
 from kit.columns.side import LOST
 from kit.probes import registration
@@ -30,6 +34,13 @@ AUTHORIZER = {
     "allow.everyone.if.no.acl.found": "true",
 }
 """Of a Kafka with ACLs: with none on a topic, all are allowed."""
+OF_ZOOKEEPER = {
+    "zookeeper.connect": "127.0.0.1:2181",
+    "process.roles": None,
+    "controller.quorum.voters": None,
+    "controller.listener.names": None,
+}
+"""What a broker's file had and had not before Kafka 4.0."""
 POLL_S = 0.1
 ANSWER_S = 5
 PATIENCE_S = 300
@@ -221,6 +232,37 @@ def becomes(condition: Callable[[], Any], within_s: float) -> bool:
             return True
         time.sleep(POLL_S)
     return False
+
+
+@contextmanager
+def own_pair(controllers: int, voters: int = 0) -> Iterator[tuple[Cluster, Cluster | None]]:
+    """An engine with so many controllers and, where there is a local Kafka, another such one."""
+    real = lab.real()
+    with ExitStack() as leaving:
+        own: dict[str, Any] = {"private": True, "controllers": controllers, "voters": voters}
+        ours = leaving.enter_context(closing(lab.engine(**own)))
+        theirs = None
+        if real is not None and real.name == "local":
+            theirs = leaving.enter_context(closing(lab.local(**own)))
+        yield ours, theirs
+
+
+# -- what Kafka's tool prints of the metadata log
+
+
+def lines_of_topic(printed: Printed, topic: str) -> list[str]:
+    """The lines of the batch that created it last; all, if it is not there."""
+    lines = printed.text.splitlines()
+    named = f'"TOPIC_RECORD","version":0,"data":{{"name":"{topic}"'
+    first = max((at for at, line in enumerate(lines) if named in line), default=-1)
+    if first < 0:
+        return lines
+    return [lines[first], *takewhile(lambda line: "payload" in line, lines[first + 1 :])]
+
+
+def kinds_of(lines: Iterable[str]) -> str:
+    """How many records of each type."""
+    return counted(re.findall(r'"type":"(\w+)"', "\n".join(lines)))
 
 
 # -- what nodes count

@@ -229,21 +229,6 @@ EXERCISES = (
     ),
     memory.EXERCISE,
     Question(
-        "05-15",
-        "Why does a voter write its vote to disk before it answers?",
-        ("so that the candidate can read it there",
-         "so that after a restart it does not vote for another one in the same epoch",
-         "so that the vote survives the epoch",
-         "so that the metadata log has the record"),
-        right=frozenset("b"),
-        explanation="The search needed seven steps to make two leaders without that rule.",
-        because={
-            "a": "The candidate gets an answer; it reads no other voter's disk.",
-            "c": "A vote counts in its epoch alone.",
-            "d": "It is in the file quorum-state, not in the log.",
-        },
-    ),
-    Question(
         "05-16",
         "Which of these are true of both designs?",
         ("a node that knows a later epoch obeys no controller of an earlier one",
