@@ -186,14 +186,15 @@ def _data(was: Any, now: Any) -> str:
 
 
 def _fields(data: str) -> dict[str, str]:
-    """Of JSON each field, but for the format's version; of other data one without a name."""
+    """Of JSON each field that says something but the format's version; else one without a name."""
     try:
         known = json.loads(data)
     except ValueError:
         return {"": data}
     if not isinstance(known, dict):
         return {"": data}
-    return {name: _spoken(value) for name, value in known.items() if name != "version"}
+    said = {name: value for name, value in known.items() if name != "version" and value is not None}
+    return {name: _spoken(value) for name, value in said.items()}
 
 
 def _spoken(value: Any) -> str:
