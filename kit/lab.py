@@ -387,11 +387,14 @@ def quorum(cluster: Any, **options: Any) -> Any:
 def znodes(world: Any) -> Any:
     """ZooKeeper's tree in a simulated world, with a slider over all its changes.
 
-    `znodes(world).move(moment=3)` shows the third.
+    `znodes(world).move(moment=3)` shows the third.  Of a world that cannot go back there is only
+    the present tree.
     """
     from kit.drawings.znode_film import ZnodeFilm
 
     moments = ZnodeFilm(world).moments
+    if len(moments) < 2:
+        return moments[0] if moments else "ZooKeeper's tree is empty: let the world run first."
 
     def tree(moment: int = len(moments)) -> Any:
         return moments[moment - 1]

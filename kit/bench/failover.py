@@ -14,11 +14,11 @@ import time
 from time import perf_counter
 from typing import Any
 
-from engine.wire import messages as m
 from kit.bench.cluster import at_most
 from kit.clusters import engine, local
 from kit.clusters.connections import Connections, Unreachable
 from kit.clusters.kafka_cluster import KafkaCluster
+from kit.clusters.snapshot import quorum_in, quorum_request
 
 CONTROLLERS = 3
 BUDGET = 1.1
@@ -61,14 +61,10 @@ def takeover_s(cluster: KafkaCluster) -> float:
 
 def _leader(cluster: KafkaCluster, connections: Connections) -> int:
     """The leader of the quorum, as a broker passes it on; -1 while none answers."""
-    partition = m.DescribeQuorumRequest.PartitionData(0)
-    topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
     address = cluster.provider.nodes()[cluster.brokers[0]].address
     assert address is not None, "a broker of the kit has an address"
     try:
-        answer = connections.ask(address, m.DescribeQuorumRequest([topic]))
+        quorum = quorum_in(connections.ask(address, quorum_request()))
     except Unreachable:
         return -1
-    if answer.error_code or answer.topics[0].partitions[0].error_code:
-        return -1
-    return int(answer.topics[0].partitions[0].leader_id)
+    return -1 if quorum is None else int(quorum.leader_id)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from engine.metadata.records import METADATA_TOPIC
 from engine.wire import messages as m
 from engine.wire import uuids
 from kit.clusters import groups, older_brokers
@@ -106,12 +107,8 @@ class Inspector:
         """What DescribeQuorum says of the metadata log; None if no broker answers."""
         if any(node.is_controller for node in nodes.values()) and not have_quorum(nodes):
             return None  # brokers would wait for an active controller before they answer
-        partition = m.DescribeQuorumRequest.PartitionData(0)
-        topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
         with contextlib.suppress(Unreachable, NotSpoken):
-            answer = self._connections.ask_first(witnesses, m.DescribeQuorumRequest([topic]))
-            if answer.error_code == 0:
-                return answer.topics[0].partitions[0]
+            return quorum_in(self._connections.ask_first(witnesses, quorum_request()))
         return None
 
     def _brokers(
@@ -169,6 +166,19 @@ def _controllers(nodes: Mapping[int, Node], quorum: Any) -> dict[int, dict[str, 
             known |= {"role": "leader", "epoch": quorum.leader_epoch, "leader": quorum.leader_id,
                       "high_watermark": quorum.high_watermark}  # fmt: skip
     return dict(sorted(found.items()))
+
+
+def quorum_request() -> m.DescribeQuorumRequest:
+    """Asks for the voters of the metadata log, and how far each of them has it."""
+    partition = m.DescribeQuorumRequest.PartitionData(0)
+    return m.DescribeQuorumRequest([m.DescribeQuorumRequest.TopicData(METADATA_TOPIC, [partition])])
+
+
+def quorum_in(answer: m.DescribeQuorumResponse) -> Any:
+    """What the leader says; None if the one that was asked has just lost the lead."""
+    if answer.error_code or answer.topics[0].partitions[0].error_code:
+        return None
+    return answer.topics[0].partitions[0]
 
 
 def order_of_trust(nodes: Mapping[int, Node], links: list[dict[str, Any]]) -> list[Address]:

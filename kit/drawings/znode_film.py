@@ -107,8 +107,7 @@ def _row(line: Line, y: int) -> Iterator[str]:
 class ZnodeFilm:
     """`moments` in their order; the first has the znodes that were there at the beginning."""
 
-    def __init__(self, world: World, below: str = "/") -> None:
-        self.below = below
+    def __init__(self, world: World) -> None:
         self.owners: dict[int, str] = {}
         seen = list(self._seen(world))
         apart_us = APART_US
@@ -124,23 +123,18 @@ class ZnodeFilm:
         """Every tree that the world had, and since when."""
         past = replay.from_the_beginning(world)
         past.invariants = None
-        last: Tree | None = None
-        while past.events < world.events and past.step():
+        last: Tree = {}
+        goes_on = True
+        while goes_on:
             for node, running in past.cluster.nodes.items():
                 client = getattr(getattr(running, "plane", running), "client", None)
                 if session := getattr(client, "session", 0):
                     self.owners[session] = str(node)
-            tree = self._tree(past)
+            tree = _tree(past)
             if tree and tree != last:
                 last = tree
                 yield past.cluster.now, tree
-
-    def _tree(self, world: World) -> Tree:
-        """Empty while no member runs; ValueError for a world without an ensemble."""
-        members = world.cluster.spec.ensemble
-        is_down = members and not any(each in world.cluster.nodes for each in members)
-        tree = {} if is_down else world.znodes(self.below)
-        return {path: znode for path, znode in tree.items() if path != "/"}
+            goes_on = past.events < world.events and past.step()
 
     def _lines(self, before: Tree, after: Tree) -> Iterator[Line]:
         for path in sorted({*before, *after}, key=lambda each: each.split("/")):
@@ -150,6 +144,14 @@ class ZnodeFilm:
             owner = self.owners.get(shown.ephemeral_owner, "")
             data = _short(_data(was, now), DATA_MOST if owner else ALONE_MOST)
             yield Line(path, data, _mark(was, now), owner)
+
+
+def _tree(world: World) -> Tree:
+    """Empty while no member runs; ValueError for a world without an ensemble."""
+    members = world.cluster.spec.ensemble
+    is_down = members and not any(each in world.cluster.nodes for each in members)
+    tree = {} if is_down else world.znodes()
+    return {path: znode for path, znode in tree.items() if path != "/"}
 
 
 def _joined(seen: list[tuple[int, Tree]], apart_us: int) -> list[tuple[int, Tree]]:

@@ -19,6 +19,7 @@ from engine.wire import messages as m
 from engine.wire.errors import Errors
 from kit.clusters.interface import Cluster, ClusterError, WaitTimeout
 from kit.clusters.kafka_cluster import POLL_S, KafkaCluster
+from kit.clusters.snapshot import quorum_in, quorum_request
 from kit.probes.clients import ANSWER_S, ask_any
 
 PATIENCE_S = 30.0
@@ -92,16 +93,12 @@ def _directory(cluster: Cluster, controller: int) -> bytes:
 
 def _described(cluster: Cluster) -> Any:
     """What the leader knows of all who copy the log."""
-    partition = m.DescribeQuorumRequest.PartitionData(0)
-    topic = m.DescribeQuorumRequest.TopicData("__cluster_metadata", [partition])
     deadline = time.monotonic() + PATIENCE_S
-    while True:
-        answer = ask_any(cluster, m.DescribeQuorumRequest([topic]))
-        if not answer.error_code and not (found := answer.topics[0].partitions[0]).error_code:
-            return found
+    while (found := quorum_in(ask_any(cluster, quorum_request()))) is None:
         if time.monotonic() > deadline:
             raise WaitTimeout(f"{PATIENCE_S:.0f} s without a leader: does a majority vote?")
         time.sleep(POLL_S)
+    return found
 
 
 def _places(cluster: Cluster) -> dict[int, str]:

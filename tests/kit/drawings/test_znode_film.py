@@ -90,6 +90,13 @@ def test_a_slider_shows_each_moment(world: World, film: ZnodeFilm) -> None:
     assert shown.move(moment=1).picture.text == film.moments[0].text
 
 
+def test_a_world_that_cannot_go_back_shows_its_present_tree() -> None:
+    made = World(seed=3, control_plane="zookeeper", rewindable=False)
+    shown = lab.znodes(made)
+    assert isinstance(shown, Moment)
+    assert {each.path for each in shown.lines} == made.znodes().keys() - {"/"}
+
+
 def test_of_kraft_there_is_no_tree() -> None:
     with pytest.raises(ValueError, match="no ZooKeeper"):
         lab.znodes(World(seed=3))
